@@ -1,0 +1,43 @@
+# Third-party libraries: found on the machine, else fetched at a pinned version.
+include(FetchContent)
+find_package(Threads REQUIRED)
+
+FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3
+                     FIND_PACKAGE_ARGS 3.10)
+FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0 FIND_PACKAGE_ARGS)
+FetchContent_Declare(spdlog GIT_REPOSITORY https://github.com/gabime/spdlog.git GIT_TAG v1.10.0
+                     FIND_PACKAGE_ARGS)
+FetchContent_MakeAvailable(nlohmann_json fmt spdlog)
+
+find_package(CBLAS REQUIRED)
+
+if(FOREBAY_BUILD_TOOLS)
+  FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git GIT_TAG v2.3.2
+                       FIND_PACKAGE_ARGS)
+  FetchContent_MakeAvailable(CLI11)
+endif()
+
+if(FOREBAY_BUILD_TESTS)
+  FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v2.13.10
+                       FIND_PACKAGE_ARGS)
+  FetchContent_MakeAvailable(Catch2)
+endif()
+
+# Only headers are needed: the driver, NVRTC and cuBLASLt are opened when the program runs.
+set(FOREBAY_HAVE_CUDA OFF)
+if(FOREBAY_CUDA)
+  find_path(FOREBAY_CUDA_INCLUDE_DIR cuda.h
+            HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda /opt/cuda PATH_SUFFIXES include
+            DOC "Folder of cuda.h, nvrtc.h and cublasLt.h")
+  if(FOREBAY_CUDA_INCLUDE_DIR AND EXISTS ${FOREBAY_CUDA_INCLUDE_DIR}/nvrtc.h
+     AND EXISTS ${FOREBAY_CUDA_INCLUDE_DIR}/cublasLt.h)
+    set(FOREBAY_HAVE_CUDA ON)
+  endif()
+endif()
+if(FOREBAY_HAVE_CUDA)
+  message(STATUS "forebay: CUDA headers in ${FOREBAY_CUDA_INCLUDE_DIR}")
+  add_library(forebay_cuda_headers INTERFACE)
+  target_include_directories(forebay_cuda_headers SYSTEM INTERFACE ${FOREBAY_CUDA_INCLUDE_DIR})
+else()
+  message(STATUS "forebay: no CUDA headers (cuda.h, nvrtc.h, cublasLt.h) found; this build is host-only")
+endif()

@@ -1,0 +1,2 @@
+# Installing: headers, libraries, the command, and a package for find_package(forebay).
+include(GNUInstallDirs)

@@ -1,0 +1,41 @@
+# How every target of the project is compiled, and the one way to declare a module or an executable.
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+add_library(forebay_options INTERFACE)
+target_compile_features(forebay_options INTERFACE cxx_std_20)
+# -ffp-contract=off: a result may not depend on what the compiler likes to fuse.
+target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                                 -fvisibility=hidden -ffp-contract=off)
+set(FOREBAY_SANITIZE "" CACHE STRING "Sanitizers for everything, as -fsanitize takes them")
+if(FOREBAY_SANITIZE)
+  target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
+endif()
+
+# forebay_module(NAME SOURCES … HEADERS … [DEPENDS targets that users see] [PRIVATE targets])
+# HEADERS are public and lie below NAME/include; sources may include private headers from the
+# root of the tree, as "pool/span_engine.hpp".
+function(forebay_module name)
+  cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
+  add_library(forebay_${name} STATIC ${arg_SOURCES})
+  add_library(forebay::${name} ALIAS forebay_${name})
+  set_target_properties(forebay_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_sources(forebay_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  target_compile_features(forebay_${name} PUBLIC cxx_std_20)
+  target_include_directories(forebay_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(forebay_${name} PUBLIC ${arg_DEPENDS}
+                        PRIVATE $<BUILD_INTERFACE:forebay_options> ${arg_PRIVATE})
+endfunction()
+
+# forebay_executable(NAME SOURCES … [LINK targets]): private headers of the tree are visible.
+function(forebay_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE forebay_options ${arg_LINK})
+  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+endfunction()

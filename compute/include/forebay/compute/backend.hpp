@@ -1,0 +1,108 @@
+// What a kind of device must be able to do for tensors: executors for programs, matrix products,
+// transfers and kernels of the layers above.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "forebay/compute/program.hpp"
+#include "forebay/runtime/device.hpp"
+
+namespace forebay::compute {
+
+/// What the weakest executor of a backend can hold; expressions end there.
+struct Limits {
+  std::uint32_t max_ops = 256;
+  std::uint32_t max_leaves = 30;
+  std::uint32_t max_outputs = 8;
+};
+
+enum class Readiness : std::uint8_t { done, not_ready };
+
+/// Runs programs. Several stand in a backend in order of preference; one that is not ready (its
+/// kernel is still being compiled, say) leaves the program to the next.
+class Executor {
+ public:
+  Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  virtual ~Executor() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// Enqueues the program on `stream`. `not_ready` has done nothing. The iteration space is not
+  /// empty unless there is a reduction, which then gives its identity (mean: NaN).
+  virtual Readiness run(const Program& program, const Binding& binding, const Stream& stream) = 0;
+};
+
+/// c = a · b, f32, row-major. A transposed operand is stored as its transpose.
+struct MatmulArgs {
+  std::int64_t m = 0, n = 0, k = 0;  ///< c is [m, n]; all at least 1
+  const float* a = nullptr;          ///< [m, k], or [k, m] if a_transposed
+  std::int64_t a_stride = 0;         ///< elements between rows as stored
+  bool a_transposed = false;
+  const float* b = nullptr;  ///< [k, n], or [n, k] if b_transposed
+  std::int64_t b_stride = 0;
+  bool b_transposed = false;
+  float* c = nullptr;  ///< [m, n], contiguous
+};
+
+/// A kernel that a layer above brings along, in a form for each kind of device.
+struct CustomKernel {
+  const char* name;         ///< entry point in `cuda_source`
+  const char* cuda_source;  ///< after compute/prelude; the parameters are those of `run`, in order
+  unsigned block = 256;     ///< threads of a block
+  /// The same work on the host; `arguments` as in `run`, `blocks` as there.
+  void (*host)(std::span<void* const> arguments, unsigned blocks);
+};
+
+/// One device's way to compute. Instances belong to their device (`Device::extension`).
+/// Thread safety: calls are serialised by the caller for each device.
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual Limits limits() const noexcept = 0;
+  /// In order of preference, never empty; the last one is always ready.
+  [[nodiscard]] virtual std::span<const std::unique_ptr<Executor>> executors() const noexcept = 0;
+
+  virtual void matmul(const MatmulArgs& args, const Stream& stream) = 0;
+  /// `count` elements from pageable host memory to the device, converted on the way. When it
+  /// returns, `source` may be changed; the device's copy may still be under way on `stream`.
+  virtual void upload(const void* source, DType source_type, void* target, DType target_type,
+                      std::size_t count, const Stream& stream) = 0;
+  /// Several uploads at once, so that their staging overlaps.
+  struct Upload {
+    const void* source;
+    DType source_type;
+    void* target;
+    DType target_type;
+    std::size_t count;
+  };
+  virtual void upload_many(std::span<const Upload> uploads, const Stream& stream) = 0;
+  /// Waits for `stream` and copies `bytes` to the host.
+  virtual void download(const void* source, void* target, std::size_t bytes,
+                        const Stream& stream) = 0;
+  /// Device to device on `stream`.
+  virtual void copy(const void* source, void* target, std::size_t bytes, const Stream& stream) = 0;
+  /// Runs a custom kernel in `blocks` blocks. `arguments[i]` points at the i-th parameter.
+  virtual void run(const CustomKernel& kernel, std::span<void* const> arguments, unsigned blocks,
+                   const Stream& stream) = 0;
+};
+
+/// The backend of a device, made at first use from the registry. Throws DeviceError for a kind of
+/// device without one.
+[[nodiscard]] Backend& backend_of(Device& device);
+
+/// Makes a backend for a device.
+using BackendFactory = std::unique_ptr<Backend> (*)(Device& device);
+/// Puts a factory in the process's registry, in place of an earlier one for the same kind.
+/// Devices that have their backend already keep it.
+void register_backend(DeviceKind kind, BackendFactory factory);
+
+}  // namespace forebay::compute

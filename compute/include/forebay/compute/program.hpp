@@ -1,0 +1,116 @@
+// The typed program that every executor runs: one fused expression, optionally ending in a reduction.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forebay/compute/dtype.hpp"
+#include "forebay/compute/shape.hpp"
+
+namespace forebay::compute {
+
+/// Elementwise operations: X(name, operands). Arithmetic keeps the operands' common type, which the
+/// front end has made equal by casts; comparisons give 1 or 0 in that type.
+/// exp, log, sqrt and the random ones are f32 only.
+#define FOREBAY_ELEMENTWISE_OPS(X) \
+  X(neg, 1)                        \
+  X(exp, 1)                        \
+  X(log, 1)                        \
+  X(sqrt, 1)                       \
+  X(relu, 1)                       \
+  X(to_f32, 1)                     \
+  X(to_i32, 1)                     \
+  X(add, 2)                        \
+  X(sub, 2)                        \
+  X(mul, 2)                        \
+  X(div, 2)                        \
+  X(min, 2)                        \
+  X(max, 2)                        \
+  X(greater, 2)                    \
+  X(equal, 2)                      \
+  X(select, 3)         /* a != 0 ? b : c */                                           \
+  X(random_uniform, 2) /* [0, 1); operands are i32 key words, counter = linear index */ \
+  X(random_normal, 2)
+
+enum class Op : std::uint8_t {
+#define FOREBAY_OP(name, operands) name,
+  FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)
+#undef FOREBAY_OP
+};
+[[nodiscard]] const char* to_string(Op op) noexcept;
+[[nodiscard]] int operands(Op op) noexcept;
+
+/// A value of a program: leaves come first, then scalars, then the results of the instructions, each
+/// in the order of its list.
+using Value = std::uint16_t;
+
+/// How a leaf is read over the iteration space.
+enum class Access : std::uint8_t {
+  linear,   ///< element i of the iteration space is element i of the leaf
+  single,   ///< one element for the whole space
+  strided,  ///< by a stride for each dimension, 0 included
+};
+
+struct Leaf {
+  DType type = DType::f32;
+  Access access = Access::linear;
+  bool operator==(const Leaf&) const = default;
+};
+
+struct Instruction {
+  Op op = Op::add;
+  DType type = DType::f32;  ///< of the result
+  Value a = 0, b = 0, c = 0;
+  bool operator==(const Instruction&) const = default;
+};
+
+/// A value that is stored, linear over the iteration space.
+struct Output {
+  Value value = 0;
+  bool operator==(const Output&) const = default;
+};
+
+enum class ReduceOp : std::uint8_t { sum, mean };
+
+/// The end of a program: `value` summed over the reduced dimensions. f32 sums have an error of
+/// O(log n); i32 sums are exact modulo 2^32. mean (f32 only) divides at the end.
+struct Reduction {
+  ReduceOp op = ReduceOp::sum;
+  Value value = 0;
+  bool operator==(const Reduction&) const = default;
+};
+
+/// One fused expression. It never contains sizes: two expressions of equal structure share it.
+///
+/// Invariants: every operand comes before its use; `rank` dimensions after collapse, 1 if every leaf
+/// is linear or single and there is no reduction; random operations appear only in programs whose
+/// linear index is the element's index in its tensor (always so: outputs are linear).
+struct Program {
+  std::vector<Leaf> leaves;
+  std::vector<DType> scalars;
+  std::vector<Instruction> code;
+  std::vector<Output> outputs;
+  std::optional<Reduction> reduction;
+  std::uint8_t rank = 1;
+  /// With a reduction: bit d is set if dimension d of the iteration space is reduced.
+  std::uint8_t reduced_dims = 0;
+
+  bool operator==(const Program&) const = default;
+  /// A compact, exact text of everything above: equal keys mean equal programs.
+  [[nodiscard]] std::string key() const;
+  [[nodiscard]] DType type_of(Value value) const;
+};
+
+/// Where the data of one run is. Addresses are of the executor's device.
+struct Binding {
+  Dims extents;                            ///< of the iteration space, `rank` of them, row-major
+  std::vector<const void*> leaves;         ///< first element of each leaf, offset included
+  std::vector<Dims> strides;               ///< for each leaf, elements; empty unless strided
+  std::vector<std::uint32_t> scalars;      ///< bit patterns
+  std::vector<void*> outputs;
+  void* reduction = nullptr;               ///< linear over the kept dimensions
+};
+
+}  // namespace forebay::compute

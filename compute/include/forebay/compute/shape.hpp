@@ -1,0 +1,51 @@
+// Shapes: extents of a tensor, row-major, checked against overflow once when they are made.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "forebay/pool/error.hpp"
+
+namespace forebay {
+
+/// The most dimensions a tensor may have.
+inline constexpr std::size_t kMaxRank = 8;
+
+/// Extents or strides of up to kMaxRank dimensions, in elements, without an allocation.
+class Dims {
+ public:
+  Dims() = default;
+  /// Throws ShapeError for more than kMaxRank values.
+  Dims(std::initializer_list<std::int64_t> values);
+  explicit Dims(std::span<const std::int64_t> values);
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
+  const std::int64_t& operator[](std::size_t i) const noexcept { return values_[i]; }
+  [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
+  [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
+  /// Throws ShapeError beyond kMaxRank.
+  void push_back(std::int64_t value);
+  bool operator==(const Dims& other) const noexcept;
+
+ private:
+  std::array<std::int64_t, kMaxRank> values_{};
+  std::size_t size_ = 0;
+};
+
+/// "[32, 4, 84, 84]", "[]" for a scalar.
+[[nodiscard]] std::string to_string(const Dims& dims);
+/// The number of elements; 1 for no dimension. Throws ShapeError, naming the shape, for a negative
+/// extent or a product of bytes beyond 2^62.
+[[nodiscard]] std::int64_t checked_numel(const Dims& shape);
+/// Row-major strides in elements.
+[[nodiscard]] Dims contiguous_strides(const Dims& shape);
+/// The common shape by NumPy's rules. Throws ShapeError naming both shapes.
+[[nodiscard]] Dims broadcast_shapes(const Dims& a, const Dims& b);
+
+}  // namespace forebay

@@ -1,0 +1,170 @@
+// Tensors: handles on lazy elementwise expressions or on storage from a device's pool.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "forebay/compute/dtype.hpp"
+#include "forebay/compute/shape.hpp"
+#include "forebay/runtime/device.hpp"
+
+namespace forebay {
+
+namespace compute {
+class Node;
+struct AutogradHook;
+/// Counts a node's owners by hand, so that a chain of a million nodes is dropped without recursion.
+class NodeRef {
+ public:
+  NodeRef() noexcept = default;
+  explicit NodeRef(Node* node) noexcept;  ///< takes over the reference that `node` was made with
+  NodeRef(const NodeRef& other) noexcept;
+  NodeRef(NodeRef&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
+  NodeRef& operator=(NodeRef other) noexcept;
+  ~NodeRef();
+  [[nodiscard]] Node* get() const noexcept { return node_; }
+  Node* operator->() const noexcept { return node_; }
+  Node& operator*() const noexcept { return *node_; }
+  explicit operator bool() const noexcept { return node_ != nullptr; }
+
+ private:
+  Node* node_ = nullptr;
+};
+}  // namespace compute
+
+/// An array of up to 8 dimensions on a device.
+///
+/// Elementwise operations are lazy: they build an expression, which becomes one launch when its
+/// value is needed (eval, item, to_host, a view, a reduction, a matrix product) or when it reaches a
+/// limit. Intermediate values that somebody still holds are stored by the same launch. Operations
+/// take tensors by value, so that a temporary is consumed instead of stored.
+///
+/// Operands broadcast by NumPy's rules; i32 with f32 gives f32. Copies of a Tensor mean the same
+/// value. Errors: ShapeError for shapes, types or devices that do not fit; OutOfMemory; ClosedError
+/// once the runtime has closed.
+/// Thread safety: different tensors may be used from different threads, one tensor by one thread at
+/// a time; work of one device is serialised.
+class Tensor {
+ public:
+  Tensor() = default;  ///< no tensor; only assignment and `defined` work
+
+  [[nodiscard]] bool defined() const noexcept { return static_cast<bool>(node_); }
+  [[nodiscard]] const Dims& shape() const;
+  [[nodiscard]] std::size_t rank() const { return shape().size(); }
+  [[nodiscard]] std::int64_t numel() const;
+  [[nodiscard]] DType dtype() const;
+  [[nodiscard]] Device& device() const;
+
+  /// Enqueues what is needed to have the value in storage; does not wait.
+  const Tensor& eval() const;
+  /// The one element of a tensor with one element, as f32 or i32. Waits.
+  template <typename T = float>
+    requires is_element<T>
+  [[nodiscard]] T item() const;
+  /// All elements in row-major order. Waits. `T` is the tensor's type (ShapeError otherwise).
+  template <typename T>
+    requires is_element<T>
+  [[nodiscard]] std::vector<T> to_host() const;
+  /// The same into memory of the caller; ShapeError if `target.size()` is not `numel()`.
+  template <typename T>
+    requires is_element<T>
+  void copy_to_host(std::span<T> target) const;
+
+  /// The address of the first element in device memory; evaluates. The tensor is contiguous.
+  [[nodiscard]] void* data() const;
+
+  /// One extent may be -1: what is left over.
+  [[nodiscard]] Tensor reshape(const Dims& shape) const;
+  /// Two dimensions exchanged; negative counts from the end. A view.
+  [[nodiscard]] Tensor transpose(int a = -2, int b = -1) const;
+  [[nodiscard]] Tensor broadcast_to(const Dims& shape) const;
+  [[nodiscard]] Tensor to(DType type) const;
+
+  /// Over the given axes (negative from the end), all without any. i32 sums are exact modulo 2^32;
+  /// mean needs f32.
+  [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) const&;
+  [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) &&;
+  [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) const&;
+  [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) &&;
+
+  /// The same storage without autograd. Shares memory.
+  [[nodiscard]] Tensor detach() const;
+
+  // For the layers of this library.
+  explicit Tensor(compute::NodeRef node) noexcept : node_(std::move(node)) {}
+  [[nodiscard]] const compute::NodeRef& node() const noexcept { return node_; }
+  [[nodiscard]] const std::shared_ptr<compute::AutogradHook>& autograd() const noexcept {
+    return autograd_;
+  }
+  void set_autograd(std::shared_ptr<compute::AutogradHook> hook) noexcept {
+    autograd_ = std::move(hook);
+  }
+
+ private:
+  compute::NodeRef node_;
+  std::shared_ptr<compute::AutogradHook> autograd_;
+};
+
+// Making tensors. ShapeError for a negative or overflowing shape, OutOfMemory.
+[[nodiscard]] Tensor empty(const Dims& shape, Device& device, DType type = DType::f32);
+[[nodiscard]] Tensor full(const Dims& shape, float value, Device& device);
+[[nodiscard]] Tensor full(const Dims& shape, std::int32_t value, Device& device);
+[[nodiscard]] Tensor zeros(const Dims& shape, Device& device, DType type = DType::f32);
+[[nodiscard]] Tensor ones(const Dims& shape, Device& device, DType type = DType::f32);
+/// Uploads `data` in row-major order, converted to `type`. The data may change when it returns.
+template <typename T>
+  requires is_element<T>
+[[nodiscard]] Tensor from_host(std::span<const T> data, const Dims& shape, Device& device,
+                               DType type = dtype_of<T>);
+/// Uploads many buffers of one shape together, which keeps the transfer busy.
+template <typename T>
+  requires is_element<T>
+[[nodiscard]] std::vector<Tensor> from_host_many(std::span<const std::span<const T>> data,
+                                                 const Dims& shape, Device& device,
+                                                 DType type = dtype_of<T>);
+/// Philox 4x32-10 with `key` and the element's index as counter: the same numbers on every device.
+/// Uniform in [0, 1), multiples of 2^-24.
+[[nodiscard]] Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device);
+/// Standard normal by Box and Muller's formula from two uniform numbers of the same counter.
+[[nodiscard]] Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device);
+
+// Elementwise. Lazy.
+[[nodiscard]] Tensor operator+(Tensor a, Tensor b);
+[[nodiscard]] Tensor operator-(Tensor a, Tensor b);
+[[nodiscard]] Tensor operator*(Tensor a, Tensor b);
+[[nodiscard]] Tensor operator/(Tensor a, Tensor b);  ///< i32 operands become f32
+// A scalar takes the tensor's type; a float with an i32 tensor gives f32.
+[[nodiscard]] Tensor operator+(Tensor a, float b);
+[[nodiscard]] Tensor operator-(Tensor a, float b);
+[[nodiscard]] Tensor operator*(Tensor a, float b);
+[[nodiscard]] Tensor operator/(Tensor a, float b);
+[[nodiscard]] Tensor operator+(float a, Tensor b);
+[[nodiscard]] Tensor operator-(float a, Tensor b);
+[[nodiscard]] Tensor operator*(float a, Tensor b);
+[[nodiscard]] Tensor operator/(float a, Tensor b);
+[[nodiscard]] Tensor operator-(Tensor a);
+[[nodiscard]] Tensor exp(Tensor a);   ///< f32
+[[nodiscard]] Tensor log(Tensor a);   ///< f32; -inf at 0, NaN below
+[[nodiscard]] Tensor sqrt(Tensor a);  ///< f32, correctly rounded
+[[nodiscard]] Tensor relu(Tensor a);  ///< NaN stays NaN
+[[nodiscard]] Tensor minimum(Tensor a, Tensor b);  ///< NaN if either is
+[[nodiscard]] Tensor maximum(Tensor a, Tensor b);
+[[nodiscard]] Tensor greater(Tensor a, Tensor b);  ///< 1 or 0 in the operands' type
+[[nodiscard]] Tensor equal(Tensor a, Tensor b);
+[[nodiscard]] Tensor where(Tensor condition, Tensor a, Tensor b);
+
+/// [m, k] · [k, n] → [m, n], f32, enqueued at once. ShapeError names both shapes.
+[[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
+
+/// Evaluates several tensors, sharing launches where expressions have the same shape. Does not wait.
+void eval(std::span<const Tensor> tensors);
+
+/// Overwrites the elements of `target` (same shape, type and device) without a new allocation; every
+/// tensor that shares its storage sees it. For optimizers and buffers. REQUIRES: no lazy expression
+/// that reads the old value is left (its reader would see the new one).
+void assign(const Tensor& target, const Tensor& value);
+
+}  // namespace forebay

@@ -1,0 +1,133 @@
+// The pool: stream-ordered allocation on top of a MemorySource and a Timeline.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "forebay/pool/error.hpp"
+#include "forebay/pool/memory_source.hpp"
+#include "forebay/pool/stats.hpp"
+#include "forebay/pool/timeline.hpp"
+
+namespace forebay::pool {
+
+/// The smallest alignment of a block and the unit in which spans are cut, in bytes.
+inline constexpr std::size_t kMinAlignment = 256;
+inline constexpr std::size_t kSpanUnit = 512;
+
+/// What a caller did wrong when it gave memory back.
+enum class Misuse : std::uint8_t {
+  none,
+  double_free,       ///< the block is free already
+  interior_pointer,  ///< inside a live block, not at its start
+  foreign_pointer,   ///< no block of this pool
+  size_mismatch,     ///< `bytes` differs from what was requested
+  wrong_device,      ///< the stream is not one of this pool's device
+  pool_closed,       ///< the pool's runtime was closed
+};
+[[nodiscard]] std::string_view to_string(Misuse misuse) noexcept;
+
+/// What happens on misuse, after it was counted.
+enum class MisusePolicy : std::uint8_t { log, abort };
+
+/// Pooled, or each allocation a driver allocation of its own, so that a memory checker sees bounds.
+enum class PoolMode : std::uint8_t { pooled, passthrough };
+
+/// Everything that tunes a pool; the configuration keys `pool.*` set it.
+struct PoolConfig {
+  std::size_t capacity = 0;       ///< bytes the pool may hold; 0: all of the source's memory
+  std::size_t address_range = 0;  ///< bytes of addresses to reserve; 0: eight times the capacity
+  std::size_t handle_size = 0;    ///< bytes of a new handle; 0: capacity / 1024, at least a granule
+  std::size_t slab_max_block = std::size_t{64} << 10;   ///< blocks up to this come from slabs
+  std::size_t buddy_max_block = std::size_t{1} << 20;   ///< … up to this from buddies; 0: none
+  std::uint32_t point_every_frees = 64;  ///< a point is recorded after so many frees of a stream
+  std::uint32_t wait_limit_ms = 10'000;  ///< longest host wait for pending frees before giving up
+  std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none
+  PoolMode mode = PoolMode::pooled;
+  MisusePolicy on_misuse = MisusePolicy::log;
+};
+
+/// Options of one allocation.
+struct AllocateOptions {
+  std::size_t alignment = kMinAlignment;  ///< a power of two
+  bool capture = false;                   ///< for a stream that is capturing: its graph's arena
+  const char* tag = nullptr;              ///< static storage; null: the thread's AllocationScope
+};
+
+/// How a pool says something: one line, already formatted. Called without any lock held.
+using LogSink = std::function<void(std::string_view line)>;
+/// Called on misuse instead of logging, with the pointer and a line about it.
+using MisuseHandler = std::function<void(Misuse misuse, const void* pointer, std::string_view line)>;
+
+/// A cheap handle on a pool; copies mean the same pool, which lives until the last is gone.
+///
+/// Memory freed on a stream is at once reusable on that stream, and elsewhere after a dependency on
+/// every stream that used it. Thread safety: every call may be made from any thread.
+class Pool {
+ public:
+  Pool() = default;
+  /// `source` and `timeline` outlive `close()`. Throws ConfigError for a configuration that the
+  /// source cannot serve and DriverError when no addresses can be reserved.
+  Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
+       const PoolConfig& config, LogSink log = {});
+
+  /// At least `bytes` bytes for work on `stream`; null for 0. Throws OutOfMemory, ClosedError,
+  /// and Error for an alignment that is no power of two or a stream that is not the device's.
+  [[nodiscard]] void* allocate(std::size_t bytes, StreamId stream,
+                               const AllocateOptions& options = {});
+  /// Gives a block back once the work that `stream` was given so far is done with it. `bytes` is
+  /// what was requested, 0 if unknown. Null does nothing; misuse goes to the misuse handler.
+  void deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
+  /// The same, but misuse is only counted and returned.
+  Misuse try_deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
+  /// `stream` uses the block too: nobody gets it before that use is done. Call it after the work
+  /// was given to `stream` and before the block is freed.
+  Misuse record_use(const void* pointer, StreamId stream) noexcept;
+
+  /// The stream will not be used any more; what it holds becomes everyone's. REQUIRES: the stream
+  /// still exists.
+  void retire_stream(StreamId stream) noexcept;
+  /// Waits for every pending free and gives memory back to the source until at most `keep` bytes
+  /// are held. Returns the bytes given back.
+  std::size_t trim(std::size_t keep = 0);
+  /// Frees everything, live blocks included, and reports those. Later calls are misuse. Twice is
+  /// fine. REQUIRES: no work that uses the pool's memory is in flight.
+  void close() noexcept;
+  [[nodiscard]] bool closed() const noexcept;
+
+  void set_misuse_handler(MisuseHandler handler);
+
+  /// A consistent copy of the counters. Cost: no scan of blocks; grows with streams and classes.
+  [[nodiscard]] PoolStats stats() const;
+  /// Recomputes everything from first principles; empty, or the first lie found. Cost: everything.
+  [[nodiscard]] std::string validate() const;
+  /// The configuration with its zeros resolved.
+  [[nodiscard]] PoolConfig config() const;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return impl_ != nullptr; }
+
+  class Impl;
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Tags what this thread allocates while the scope lives; scopes nest. `tag` has static storage.
+class AllocationScope {
+ public:
+  explicit AllocationScope(const char* tag) noexcept;
+  ~AllocationScope();
+  AllocationScope(const AllocationScope&) = delete;
+  AllocationScope& operator=(const AllocationScope&) = delete;
+  /// The innermost tag of this thread, null outside of any scope.
+  [[nodiscard]] static const char* current() noexcept;
+
+ private:
+  const char* outer_;
+};
+
+}  // namespace forebay::pool

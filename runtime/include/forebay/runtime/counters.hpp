@@ -1,0 +1,55 @@
+// Counters of a device that the layers above fill and every statistics dump carries.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace forebay {
+
+using Counter = std::atomic<std::uint64_t>;
+
+/// `kernels` of forebay.stats/1.
+struct KernelCounters {
+  Counter memory_hits{0};
+  Counter disk_hits{0};
+  Counter compiled{0};
+  Counter failed{0};
+  Counter interpreted_launches{0};
+  Counter compiled_launches{0};
+  Counter compile_us{0};
+};
+
+/// Why an expression ended and became a launch; `fusion.ends` of forebay.stats/1.
+struct FusionEndCounters {
+  Counter read{0};          ///< somebody wanted the value
+  Counter consumer{0};      ///< a consumer that cannot be fused (matmul, view, …)
+  Counter max_ops{0};       ///< the limit on operations of a program
+  Counter max_inputs{0};    ///< the limit on leaves of a program
+  Counter max_height{0};    ///< the limit on the height of an expression
+  Counter pinned_bytes{0};  ///< the limit on bytes kept alive by an expression alone
+};
+
+/// `fusion` of forebay.stats/1.
+struct FusionCounters {
+  Counter programs{0};    ///< distinct programs known now
+  Counter operations{0};  ///< operations executed in programs, ever
+  Counter launches{0};    ///< programs run, ever
+  Counter plans{0};       ///< matrix-product plans known now
+  FusionEndCounters ends;
+};
+
+/// `autograd` of forebay.stats/1.
+struct AutogradCounters {
+  Counter live_nodes{0};
+};
+
+/// One of these belongs to each device. Thread safety: relaxed atomics throughout.
+struct DeviceCounters {
+  KernelCounters kernels;
+  FusionCounters fusion;
+  AutogradCounters autograd;
+  Counter events{0};           ///< events that exist now
+  Counter tensor_tables{0};    ///< optimizer tables built, ever
+};
+
+}  // namespace forebay

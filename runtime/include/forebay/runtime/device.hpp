@@ -1,0 +1,107 @@
+// A device: its pools, streams, counters and what the layers above keep for it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "forebay/pool/pool.hpp"
+#include "forebay/runtime/config.hpp"
+#include "forebay/runtime/counters.hpp"
+#include "forebay/runtime/stream.hpp"
+
+namespace forebay {
+
+enum class DeviceKind : std::uint8_t { host, cuda };
+
+/// What a device is, for messages and statistics.
+struct DeviceInfo {
+  DeviceKind kind = DeviceKind::host;
+  int index = 0;
+  std::string name;           ///< "NVIDIA H200"; the processor's name on the host
+  std::string architecture;   ///< "sm_90"; "x86-64" on the host
+  int multiprocessors = 1;    ///< cores on the host
+  std::size_t total_bytes = 0;
+  double cuinit_s = 0;   ///< seconds that cuInit took, 0 on the host
+  double context_s = 0;  ///< seconds that the primary context took, 0 on the host
+};
+
+/// An opened device. `Runtime` makes them; whoever holds a tensor keeps its device's shell alive,
+/// but after `close()` every use throws ClosedError.
+/// Thread safety: every call may be made from any thread.
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device();
+
+  [[nodiscard]] const DeviceInfo& info() const noexcept { return info_; }
+  /// "host" or "cuda:0".
+  [[nodiscard]] std::string id() const;
+  [[nodiscard]] const Config& config() const noexcept { return config_; }
+  [[nodiscard]] DeviceCounters& counters() noexcept { return counters_; }
+
+  /// Memory of the device.
+  [[nodiscard]] const pool::Pool& pool() const noexcept { return pool_; }
+  /// Host memory that the device reads and writes directly: pinned; on the host the pool itself.
+  [[nodiscard]] const pool::Pool& pinned_pool() const noexcept { return pinned_; }
+
+  /// The stream on which tensors of this device work.
+  [[nodiscard]] const Stream& default_stream() const noexcept { return default_stream_; }
+  /// A further stream. Throws DriverError, ClosedError.
+  [[nodiscard]] virtual Stream create_stream() = 0;
+
+  /// Waits for all work on the device. Throws DriverError, ClosedError.
+  virtual void synchronize() = 0;
+  /// Bytes free on the whole device, other processes counted.
+  [[nodiscard]] virtual std::size_t free_bytes() const noexcept = 0;
+  /// Calls of the driver so far, 0 on the host: the sum over the whole table.
+  [[nodiscard]] virtual std::uint64_t driver_calls() const noexcept = 0;
+
+  /// The one `T` that a layer above keeps for this device, made at first use by `make(device)` and
+  /// destroyed when the device closes, the latest first.
+  template <typename T, typename Make>
+  [[nodiscard]] T& extension(Make&& make) {
+    return *static_cast<T*>(extension_slot(typeid(T), [&]() -> std::shared_ptr<void> {
+      return std::shared_ptr<T>(std::forward<Make>(make)(*this));
+    }));
+  }
+
+  /// Throws ClosedError, naming the device, if it was closed.
+  void require_open() const;
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  /// Ends the device: waits for its work, destroys extensions, closes pools, streams and context.
+  /// Twice is fine. Never throws.
+  void close() noexcept;
+
+  /// The statistics of this device as a `forebay.stats/1` document. Works after `close()` too, with
+  /// the last numbers of the pool.
+  [[nodiscard]] std::string stats_json() const;
+
+ protected:
+  Device(DeviceInfo info, Config config) : info_(std::move(info)), config_(std::move(config)) {}
+  /// What a kind of device does at the end, after extensions and pools are gone.
+  virtual void shut_down() noexcept = 0;
+
+  DeviceInfo info_;
+  Config config_;
+  DeviceCounters counters_;
+  pool::Pool pool_;
+  pool::Pool pinned_;
+  Stream default_stream_;
+
+ private:
+  void* extension_slot(std::type_index type, const std::function<std::shared_ptr<void>()>& make);
+
+  std::atomic<bool> closed_{false};
+  std::recursive_mutex extensions_mutex_;
+  std::vector<std::pair<std::type_index, std::shared_ptr<void>>> extensions_;  // extensions_mutex_
+};
+
+}  // namespace forebay
