@@ -2,7 +2,8 @@
 find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas openblas-pthread)
 find_library(CBLAS_LIBRARY NAMES openblas cblas PATH_SUFFIXES openblas-pthread)
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(CBLAS REQUIRED_VARS CBLAS_LIBRARY CBLAS_INCLUDE_DIR)
+find_package_handle_standard_args(CBLAS REQUIRED_VARS CBLAS_LIBRARY CBLAS_INCLUDE_DIR
+  REASON_FAILURE_MESSAGE "install OpenBLAS with its headers (Debian and Ubuntu: libopenblas-dev)")
 if(CBLAS_FOUND AND NOT TARGET CBLAS::CBLAS)
   add_library(CBLAS::CBLAS UNKNOWN IMPORTED)
   set_target_properties(CBLAS::CBLAS PROPERTIES IMPORTED_LOCATION ${CBLAS_LIBRARY}

@@ -2,6 +2,12 @@
 include(FetchContent)
 find_package(Threads REQUIRED)
 
+# What is fetched is installed with forebay, since its static libraries need it there.
+set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
+set(JSON_Install ${FOREBAY_INSTALL})
+set(FMT_INSTALL ${FOREBAY_INSTALL})
+set(SPDLOG_INSTALL ${FOREBAY_INSTALL})
+set(SPDLOG_FMT_EXTERNAL ON)
 FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3
                      FIND_PACKAGE_ARGS 3.10)
 FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 9.1.0 FIND_PACKAGE_ARGS)
@@ -9,6 +15,7 @@ FetchContent_Declare(spdlog GIT_REPOSITORY https://github.com/gabime/spdlog.git 
                      FIND_PACKAGE_ARGS)
 FetchContent_MakeAvailable(nlohmann_json fmt spdlog)
 
+# Not fetched: building a BLAS takes longer than building forebay.
 find_package(CBLAS REQUIRED)
 
 if(FOREBAY_BUILD_TOOLS)
@@ -18,9 +25,12 @@ if(FOREBAY_BUILD_TOOLS)
 endif()
 
 if(FOREBAY_BUILD_TESTS)
-  FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v2.13.10
+  FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.4.0
                        FIND_PACKAGE_ARGS)
   FetchContent_MakeAvailable(Catch2)
+  if(DEFINED catch2_SOURCE_DIR)  # fetched; an installed one extends the path itself
+    list(APPEND CMAKE_MODULE_PATH ${catch2_SOURCE_DIR}/extras)
+  endif()
 endif()
 
 # Only headers are needed: the driver, NVRTC and cuBLASLt are opened when the program runs.

@@ -1,19 +1,25 @@
 # How every target of the project is compiled, and the one way to declare a module or an executable.
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
 add_library(forebay_options INTERFACE)
 target_compile_features(forebay_options INTERFACE cxx_std_20)
 # -ffp-contract=off: a result may not depend on what the compiler likes to fuse.
 target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
                                                  -fvisibility=hidden -ffp-contract=off)
-set(FOREBAY_SANITIZE "" CACHE STRING "Sanitizers for everything, as -fsanitize takes them")
+set(FOREBAY_LAUNCHER "")
 if(FOREBAY_SANITIZE)
   target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
   target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
+  # Kernels with more than 28 random bits in addresses put mappings where the sanitizers' shadow
+  # should lie; so tests run without address randomisation where the machine allows that.
+  execute_process(COMMAND setarch -R true RESULT_VARIABLE setarch_result OUTPUT_QUIET ERROR_QUIET)
+  if(setarch_result EQUAL 0)
+    set(FOREBAY_LAUNCHER setarch -R)
+  else()
+    message(STATUS "forebay: setarch -R is not allowed here; the sanitizers run with random addresses")
+  endif()
 endif()
 
 # forebay_module(NAME SOURCES … HEADERS … [DEPENDS targets that users see] [PRIVATE targets])
@@ -26,9 +32,13 @@ function(forebay_module name)
   set_target_properties(forebay_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_sources(forebay_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
   target_compile_features(forebay_${name} PUBLIC cxx_std_20)
+  # Header-only libraries are needed to build a module, not to link with it.
+  list(TRANSFORM arg_PRIVATE REPLACE "^(forebay_cuda_headers|nlohmann_json::nlohmann_json)$"
+       "$<BUILD_INTERFACE:\\1>")
   target_include_directories(forebay_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(forebay_${name} PUBLIC ${arg_DEPENDS}
                         PRIVATE $<BUILD_INTERFACE:forebay_options> ${arg_PRIVATE})
+  set_property(GLOBAL APPEND PROPERTY FOREBAY_MODULES forebay_${name})
 endfunction()
 
 # forebay_executable(NAME SOURCES … [LINK targets]): private headers of the tree are visible.
@@ -37,5 +47,11 @@ function(forebay_executable name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE forebay_options ${arg_LINK})
-  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+  set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR "${FOREBAY_LAUNCHER}")
+  if(FOREBAY_BUNDLE_LIBRARIES)
+    # A classic RPATH, unlike RUNPATH, also serves the libraries that a copied library needs.
+    set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+    target_link_options(${name} PRIVATE -s -Wl,--disable-new-dtags)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY FOREBAY_EXECUTABLES ${name})
 endfunction()
