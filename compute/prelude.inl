@@ -3,7 +3,7 @@
 // (contraction is off on both sides), so that a function gives the same bits everywhere.
 //
 // FB_FN marks a function; FB_SQRT and FB_DIV are the correctly rounded operations; FB_BITS and
-// FB_FLOAT move bit patterns. The includer defines them before the host's use.
+// FB_FLOAT move bit patterns.
 #if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 #define FB_FN static __device__ __forceinline__
 #define FB_SQRT(x) __fsqrt_rn(x)
@@ -11,7 +11,8 @@
 #define FB_BITS(x) __float_as_uint(x)
 #define FB_FLOAT(x) __uint_as_float(x)
 #else
-#define FB_FN static inline
+// Always inline: loops over these functions must vectorise.
+#define FB_FN [[maybe_unused, gnu::always_inline]] static inline
 #define FB_SQRT(x) __builtin_sqrtf(x)
 #define FB_DIV(a, b) ((a) / (b))
 #define FB_BITS(x) __builtin_bit_cast(unsigned int, x)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ namespace forebay::compute {
 struct Limits {
   std::uint32_t max_ops = 256;
   std::uint32_t max_leaves = 30;
+  std::uint32_t max_scalars = 128;
   std::uint32_t max_outputs = 8;
 };
 
@@ -32,8 +34,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// Enqueues the program on `stream`. `not_ready` has done nothing. The iteration space is not
-  /// empty unless there is a reduction, which then gives its identity (mean: NaN).
+  /// Enqueues the program on `stream`. `not_ready` has done nothing. The iteration space is never
+  /// empty. `program` stays at its address; see Program::prepared.
   virtual Readiness run(const Program& program, const Binding& binding, const Stream& stream) = 0;
 };
 
@@ -98,11 +100,13 @@ class Backend {
 /// The backend of a device, made at first use from the registry. Throws DeviceError for a kind of
 /// device without one.
 [[nodiscard]] Backend& backend_of(Device& device);
+/// Serialises calls of a device's backend; tensors of the device may be used under it.
+[[nodiscard]] std::unique_lock<std::recursive_mutex> lock_backend(Device& device);
 
 /// Makes a backend for a device.
 using BackendFactory = std::unique_ptr<Backend> (*)(Device& device);
-/// Puts a factory in the process's registry, in place of an earlier one for the same kind.
-/// Devices that have their backend already keep it.
-void register_backend(DeviceKind kind, BackendFactory factory);
+/// Puts a factory in the process's registry, in place of the one for the same kind, which it returns
+/// (null if there was none). Devices that have their backend already keep it.
+BackendFactory register_backend(DeviceKind kind, BackendFactory factory);
 
 }  // namespace forebay::compute

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "forebay/compute/dtype.hpp"
@@ -66,7 +68,8 @@ struct Instruction {
   bool operator==(const Instruction&) const = default;
 };
 
-/// A value that is stored, linear over the iteration space.
+/// A value that is stored, linear over the iteration space. Any value: a program without code that
+/// stores a leaf makes a view contiguous, one that stores a scalar fills.
 struct Output {
   Value value = 0;
   bool operator==(const Output&) const = default;
@@ -82,11 +85,45 @@ struct Reduction {
   bool operator==(const Reduction&) const = default;
 };
 
+/// What executors keep with a program: its compiled form, found again without a look-up. It belongs
+/// to one address: a copied program starts without, and comparisons ignore it.
+/// Thread safety: as the executor; what is kept may be shared with a compiling thread.
+class Prepared {
+ public:
+  Prepared() = default;
+  Prepared(const Prepared& /*other*/) noexcept {}
+  Prepared& operator=(const Prepared& /*other*/) noexcept { return *this; }
+  ~Prepared() = default;
+  bool operator==(const Prepared& /*other*/) const noexcept { return true; }
+
+  /// What `owner` has kept, null if nothing.
+  template <typename T>
+  [[nodiscard]] T* find(const void* owner) const noexcept {
+    for (const auto& [who, what] : kept_) {
+      if (who == owner) return static_cast<T*>(what.get());
+    }
+    return nullptr;
+  }
+  /// Keeps `what` until the program is forgotten; REQUIRES: `owner` keeps nothing yet.
+  template <typename T>
+  T& keep(const void* owner, std::shared_ptr<T> what) {
+    T& kept = *what;
+    kept_.emplace_back(owner, std::move(what));
+    return kept;
+  }
+
+ private:
+  std::vector<std::pair<const void*, std::shared_ptr<void>>> kept_;
+};
+
 /// One fused expression. It never contains sizes: two expressions of equal structure share it.
+/// Executors see programs of the device's program cache: one address for each structure, valid until
+/// the cache forgets it, which destroys `prepared`.
 ///
 /// Invariants: every operand comes before its use; `rank` dimensions after collapse, 1 if every leaf
-/// is linear or single and there is no reduction; random operations appear only in programs whose
-/// linear index is the element's index in its tensor (always so: outputs are linear).
+/// is linear or single and there is no reduction; with a reduction at least one dimension is reduced;
+/// no value is stored twice; the linear index over the iteration space is the element's index in its
+/// tensor, which is what the random operations count by.
 struct Program {
   std::vector<Leaf> leaves;
   std::vector<DType> scalars;
@@ -96,6 +133,7 @@ struct Program {
   std::uint8_t rank = 1;
   /// With a reduction: bit d is set if dimension d of the iteration space is reduced.
   std::uint8_t reduced_dims = 0;
+  mutable Prepared prepared;
 
   bool operator==(const Program&) const = default;
   /// A compact, exact text of everything above: equal keys mean equal programs.
@@ -103,7 +141,8 @@ struct Program {
   [[nodiscard]] DType type_of(Value value) const;
 };
 
-/// Where the data of one run is. Addresses are of the executor's device.
+/// Where the data of one run is. Addresses are of the executor's device. Outputs overlap no leaf,
+/// unless it is linear and begins at the same address.
 struct Binding {
   Dims extents;                            ///< of the iteration space, `rank` of them, row-major
   std::vector<const void*> leaves;         ///< first element of each leaf, offset included
