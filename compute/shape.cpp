@@ -58,10 +58,10 @@ std::int64_t checked_numel(const Dims& shape) {
 
 Dims contiguous_strides(const Dims& shape) {
   Dims strides = shape;
-  std::int64_t stride = 1;
+  std::uint64_t stride = 1;  // may wrap, beside an extent of zero only
   for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(shape[i], 1);
+    strides[i] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1));
   }
   return strides;
 }

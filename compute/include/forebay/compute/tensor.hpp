@@ -1,10 +1,12 @@
 // Tensors: handles on lazy elementwise expressions or on storage from a device's pool.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "forebay/compute/dtype.hpp"
@@ -35,6 +37,30 @@ class NodeRef {
 };
 }  // namespace compute
 
+/// A number beside a tensor: it acts as a tensor without dimensions, i32 if it is an integer that
+/// fits, else f32. So `t + 1` keeps the type of `t`, and `t + 1.5` with an i32 tensor gives f32.
+class Scalar {
+ public:
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  constexpr Scalar(T value) noexcept {  // NOLINT(google-explicit-constructor)
+    if constexpr (std::is_integral_v<T>) {
+      if (std::in_range<std::int32_t>(+value)) {
+        type_ = DType::i32;
+        bits_ = static_cast<std::uint32_t>(value);
+        return;
+      }
+    }
+    bits_ = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  }
+  [[nodiscard]] constexpr DType type() const noexcept { return type_; }
+  [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
+
+ private:
+  DType type_ = DType::f32;
+  std::uint32_t bits_ = 0;
+};
+
 /// An array of up to 8 dimensions on a device.
 ///
 /// Elementwise operations are lazy: they build an expression, which becomes one launch when its
@@ -60,7 +86,7 @@ class Tensor {
 
   /// Enqueues what is needed to have the value in storage; does not wait.
   const Tensor& eval() const;
-  /// The one element of a tensor with one element, as f32 or i32. Waits.
+  /// The one element of a tensor with one element, converted to `T`. Waits.
   template <typename T = float>
     requires is_element<T>
   [[nodiscard]] T item() const;
@@ -136,25 +162,26 @@ template <typename T>
 [[nodiscard]] Tensor operator-(Tensor a, Tensor b);
 [[nodiscard]] Tensor operator*(Tensor a, Tensor b);
 [[nodiscard]] Tensor operator/(Tensor a, Tensor b);  ///< i32 operands become f32
-// A scalar takes the tensor's type; a float with an i32 tensor gives f32.
-[[nodiscard]] Tensor operator+(Tensor a, float b);
-[[nodiscard]] Tensor operator-(Tensor a, float b);
-[[nodiscard]] Tensor operator*(Tensor a, float b);
-[[nodiscard]] Tensor operator/(Tensor a, float b);
-[[nodiscard]] Tensor operator+(float a, Tensor b);
-[[nodiscard]] Tensor operator-(float a, Tensor b);
-[[nodiscard]] Tensor operator*(float a, Tensor b);
-[[nodiscard]] Tensor operator/(float a, Tensor b);
+[[nodiscard]] Tensor operator+(Tensor a, Scalar b);
+[[nodiscard]] Tensor operator-(Tensor a, Scalar b);
+[[nodiscard]] Tensor operator*(Tensor a, Scalar b);
+[[nodiscard]] Tensor operator/(Tensor a, Scalar b);
+[[nodiscard]] Tensor operator+(Scalar a, Tensor b);
+[[nodiscard]] Tensor operator-(Scalar a, Tensor b);
+[[nodiscard]] Tensor operator*(Scalar a, Tensor b);
+[[nodiscard]] Tensor operator/(Scalar a, Tensor b);
 [[nodiscard]] Tensor operator-(Tensor a);
-[[nodiscard]] Tensor exp(Tensor a);   ///< f32
-[[nodiscard]] Tensor log(Tensor a);   ///< f32; -inf at 0, NaN below
-[[nodiscard]] Tensor sqrt(Tensor a);  ///< f32, correctly rounded
+// f32 only: ShapeError for i32.
+[[nodiscard]] Tensor exp(Tensor a);
+[[nodiscard]] Tensor log(Tensor a);   ///< -inf at 0, NaN below
+[[nodiscard]] Tensor sqrt(Tensor a);  ///< correctly rounded
+// f32 or i32.
 [[nodiscard]] Tensor relu(Tensor a);  ///< NaN stays NaN
 [[nodiscard]] Tensor minimum(Tensor a, Tensor b);  ///< NaN if either is
 [[nodiscard]] Tensor maximum(Tensor a, Tensor b);
 [[nodiscard]] Tensor greater(Tensor a, Tensor b);  ///< 1 or 0 in the operands' type
 [[nodiscard]] Tensor equal(Tensor a, Tensor b);
-[[nodiscard]] Tensor where(Tensor condition, Tensor a, Tensor b);
+[[nodiscard]] Tensor where(Tensor condition, Tensor a, Tensor b);  ///< a where not 0
 
 /// [m, k] · [k, n] → [m, n], f32, enqueued at once. ShapeError names both shapes.
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
@@ -163,8 +190,10 @@ template <typename T>
 void eval(std::span<const Tensor> tensors);
 
 /// Overwrites the elements of `target` (same shape, type and device) without a new allocation; every
-/// tensor that shares its storage sees it. For optimizers and buffers. REQUIRES: no lazy expression
-/// that reads the old value is left (its reader would see the new one).
+/// tensor that shares its storage sees it. For optimizers and buffers. `target` is not a view with
+/// strides of its own (ShapeError). An expression is written in place by one launch and stays an
+/// expression. REQUIRES: no lazy expression that reads the old value is left (its reader would see
+/// the new one).
 void assign(const Tensor& target, const Tensor& value);
 
 }  // namespace forebay

@@ -1,0 +1,105 @@
+#include "compute/node.hpp"
+
+#include <algorithm>
+
+namespace forebay::compute {
+namespace {
+
+// Strides of dimensions with one element do not matter.
+bool is_contiguous(const Dims& shape, const Dims& strides) {
+  const Dims row_major = contiguous_strides(shape);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1 && strides[i] != row_major[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Storage::Storage(std::shared_ptr<Device> device, std::size_t bytes)
+    : device_(std::move(device)), bytes_(bytes) {
+  device_->require_open();
+  pool::Pool pool = device_->pool();
+  data_ = pool.allocate(bytes, device_->default_stream().id());
+}
+
+Storage::~Storage() {
+  if (data_ == nullptr || device_->closed()) return;
+  pool::Pool pool = device_->pool();
+  pool.deallocate(data_, device_->default_stream().id(), bytes_);
+}
+
+Node::Node(NodeKind k, DType t, const Dims& s, std::shared_ptr<Device> d, Engine* e)
+    : kind(k), type(t), shape(s), numel(checked_numel(s)), device(std::move(d)), engine(e) {}
+
+NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands,
+                        const NodeRef& sibling) {
+  NodeRef node(new Node(NodeKind::operation, type, shape, sibling->device, sibling->engine));
+  node->op = op;
+  node->count = static_cast<std::uint8_t>(operands.size());
+  std::move(operands.begin(), operands.end(), node->operands.begin());
+  return node;
+}
+
+NodeRef Node::constant(Device& device, Engine& engine, const Dims& shape, DType type,
+                       std::uint32_t bits) {
+  NodeRef node(new Node(NodeKind::constant, type, shape, device.shared_from_this(), &engine));
+  node->bits = bits;
+  return node;
+}
+
+NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type,
+                   std::shared_ptr<Storage> storage, std::int64_t offset, const Dims& strides) {
+  NodeRef node(new Node(NodeKind::storage, type, shape, device.shared_from_this(), &engine));
+  node->storage = std::move(storage);
+  node->offset = offset;
+  node->strides = strides;
+  node->contiguous = is_contiguous(shape, strides);
+  return node;
+}
+
+void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {
+  storage = std::move(new_storage);
+  offset = 0;
+  strides = contiguous_strides(shape);
+  contiguous = true;
+  kind = NodeKind::storage;
+  for (NodeRef& operand : operands) operand = NodeRef();
+}
+
+// Nodes that lose their last owner hang on a list through themselves: no recursion, no allocation.
+void Node::drop(Node* node) noexcept {
+  node->next_dropped_ = nullptr;
+  while (node != nullptr) {
+    Node* const dead = node;
+    node = dead->next_dropped_;
+    for (NodeRef& operand : dead->operands) {
+      Node* const child = operand.node_;
+      operand.node_ = nullptr;
+      if (child != nullptr && child->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        child->next_dropped_ = node;
+        node = child;
+      }
+    }
+    delete dead;
+  }
+}
+
+NodeRef::NodeRef(Node* node) noexcept : node_(node) {}
+
+NodeRef::NodeRef(const NodeRef& other) noexcept : node_(other.node_) {
+  if (node_ != nullptr) node_->refs_.fetch_add(1, std::memory_order_relaxed);
+}
+
+NodeRef& NodeRef::operator=(NodeRef other) noexcept {
+  std::swap(node_, other.node_);
+  return *this;
+}
+
+NodeRef::~NodeRef() {
+  if (node_ != nullptr && node_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    Node::drop(node_);
+  }
+}
+
+}  // namespace forebay::compute

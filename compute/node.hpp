@@ -1,0 +1,119 @@
+// Nodes: what a tensor's handle points at, an operation to be done, a constant, or storage.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "forebay/compute/program.hpp"
+#include "forebay/compute/shape.hpp"
+#include "forebay/compute/tensor.hpp"
+#include "forebay/runtime/device.hpp"
+
+namespace forebay::compute {
+
+class Engine;
+
+/// Memory from a device's pool on its default stream, given back with the last owner. After the
+/// device has closed there is nothing to give back.
+class Storage {
+ public:
+  /// Throws OutOfMemory, ClosedError. `bytes` may be 0.
+  Storage(std::shared_ptr<Device> device, std::size_t bytes);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::size_t bytes_;
+  void* data_;
+};
+
+/// What an expression would need as a program; bounds from above where nodes are shared.
+struct Weight {
+  std::uint32_t ops = 0;
+  std::uint32_t leaves = 0;
+  std::uint32_t scalars = 0;
+  std::uint32_t height = 0;
+  std::uint64_t pinned = 0;  ///< bytes of leaves that nobody but the expression holds
+};
+
+enum class NodeKind : std::uint8_t {
+  operation,  ///< to be done
+  constant,   ///< one number, whatever the shape
+  storage,    ///< elements in memory, by strides
+};
+
+/// Thread safety: counting owners is atomic; everything else is guarded by the engine's mutex once
+/// the node is shared.
+///
+/// Invariants: 1. the operands of an operation have its shape or are constants; 2. a node changes
+/// once at most, from operation or constant to storage, or from strided to contiguous storage, and
+/// its value never does by that; 3. all nodes of an expression belong to one device.
+class Node {
+ public:
+  [[nodiscard]] static NodeRef operation(Op op, DType type, const Dims& shape,
+                                         std::span<NodeRef> operands, const NodeRef& sibling);
+  [[nodiscard]] static NodeRef constant(Device& device, Engine& engine, const Dims& shape,
+                                        DType type, std::uint32_t bits);
+  /// Elements of `storage` from `offset` on, by `strides`.
+  [[nodiscard]] static NodeRef view(Device& device, Engine& engine, const Dims& shape, DType type,
+                                    std::shared_ptr<Storage> storage, std::int64_t offset,
+                                    const Dims& strides);
+
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// The value is in `storage` now, row-major from its start. Drops the operands.
+  void become_storage(std::shared_ptr<Storage> storage) noexcept;
+
+  /// The address of the first element; REQUIRES: storage.
+  [[nodiscard]] void* address() const noexcept {
+    return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(size_of(type));
+  }
+  [[nodiscard]] bool is(NodeKind k) const noexcept { return kind == k; }
+  /// Operands in use; none but for operations.
+  [[nodiscard]] std::span<const NodeRef> inputs() const noexcept {
+    return {operands.data(), static_cast<std::size_t>(kind == NodeKind::operation ? count : 0)};
+  }
+  [[nodiscard]] std::uint32_t owners() const noexcept {
+    return refs_.load(std::memory_order_relaxed);
+  }
+
+  NodeKind kind;
+  DType type;
+  Op op = Op::add;
+  std::uint8_t count = 0;   ///< operands of an operation
+  bool contiguous = true;   ///< storage: row-major without gaps
+  std::uint32_t bits = 0;   ///< constant
+  Dims shape;
+  std::int64_t numel = 0;
+  std::shared_ptr<Device> device;
+  Engine* engine;  ///< alive while the device is open
+  std::shared_ptr<Storage> storage;
+  std::int64_t offset = 0;  ///< elements
+  Dims strides;
+  std::array<NodeRef, 3> operands;
+  Weight weight;  ///< of an operation
+
+  // Scratch of one walk (walk.hpp).
+  std::uint64_t mark = 0;
+  std::uint32_t uses = 0;
+  std::uint32_t slot = 0;
+
+ private:
+  friend class NodeRef;
+  Node(NodeKind k, DType t, const Dims& s, std::shared_ptr<Device> d, Engine* e);
+  ~Node() = default;
+  static void drop(Node* node) noexcept;
+
+  std::atomic<std::uint32_t> refs_{1};
+  Node* next_dropped_ = nullptr;
+};
+
+}  // namespace forebay::compute
