@@ -1,0 +1,207 @@
+// What a pool counts: one list of fields gives the structs, the JSON, the table and the merge.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace forebay::pool {
+
+// A list names the fields of one struct as X(type, name, merge): `merge` says what becomes of the
+// field when the statistics of two pools are merged (add, largest, join, derived).
+#define FOREBAY_STATS_MEMBER(type, name, merge) type name{};
+#define FOREBAY_STATS_VISIT(type, name, merge) \
+  visitor(#name, ::forebay::pool::Merge::merge, self.name...);
+#define FOREBAY_STATS_STRUCT(list)                           \
+  list(FOREBAY_STATS_MEMBER);                                \
+  template <typename Visitor, typename... Self>              \
+  static void each_field(Visitor&& visitor, Self&... self) { \
+    list(FOREBAY_STATS_VISIT)                                \
+  }
+
+/// How a field of two pools becomes one. `derived` fields are recomputed from the others.
+enum class Merge : std::uint8_t { add, largest, join, derived };
+
+using Count = std::uint64_t;
+/// Keys of a histogram are sizes in bytes or their logarithms.
+using Histogram = std::map<std::uint64_t, std::uint64_t>;
+
+/// An amount now and at its highest. Merged peaks add: an upper bound.
+#define FOREBAY_LEVEL_STATS(X) X(Count, current, add) X(Count, peak, add)
+struct Level {
+  FOREBAY_STATS_STRUCT(FOREBAY_LEVEL_STATS)
+};
+
+/// An amount now, at its highest, and all that ever came.
+#define FOREBAY_FLOW_STATS(X) X(Count, current, add) X(Count, peak, add) X(Count, total, add)
+struct Flow {
+  FOREBAY_STATS_STRUCT(FOREBAY_FLOW_STATS)
+};
+
+/// How often something happened and the microseconds that it took in all.
+#define FOREBAY_TALLY_STATS(X) X(Count, count, add) X(Count, us, add)
+struct Tally {
+  FOREBAY_STATS_STRUCT(FOREBAY_TALLY_STATS)
+};
+
+/// total = live + frees; failed ones are not among them.
+#define FOREBAY_ALLOCATION_STATS(X) \
+  X(Count, live, add) X(Count, total, add) X(Count, frees, add) X(Count, failed, add)
+struct AllocationStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_ALLOCATION_STATS)
+};
+
+/// internal = 1 - requested / allocated; realized_at_peak = peak held / peak requested - 1.
+/// Free ranges are those that any stream may take: their number by floor(log2(bytes)), the bytes in
+/// ranges below 2, 32 and 256 MiB, and the longest.
+#define FOREBAY_FRAGMENTATION_STATS(X)                          \
+  X(double, internal, derived)                                  \
+  X(Count, largest_free, largest) X(Histogram, free_below, add) \
+      X(double, realized_at_peak, derived) X(Histogram, free_ranges_log2, add)
+struct FragmentationStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_FRAGMENTATION_STATS)
+};
+
+/// One size class of the slabs: `slots` of `bytes` each on `pages`, of which `used` are allocated.
+#define FOREBAY_SLAB_CLASS_STATS(X) \
+  X(Count, bytes, largest) X(Count, slots, add) X(Count, used, add) X(Count, pages, add)
+struct SlabClassStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_SLAB_CLASS_STATS)
+};
+
+#define FOREBAY_SLAB_STATS(X) \
+  X(Count, mapped, add)       \
+  X(Count, allocated, add) X(Count, pages, add) X(std::vector<SlabClassStats>, classes, join)
+struct SlabStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_SLAB_STATS)
+};
+
+/// `free` blocks of `bytes` each.
+#define FOREBAY_BUDDY_ORDER_STATS(X) X(Count, bytes, largest) X(Count, free, add)
+struct BuddyOrderStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_BUDDY_ORDER_STATS)
+};
+
+#define FOREBAY_BUDDY_STATS(X) \
+  X(Count, mapped, add)        \
+  X(Count, allocated, add) X(Count, chunks, add) X(std::vector<BuddyOrderStats>, orders, join)
+struct BuddyStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_BUDDY_STATS)
+};
+
+/// `mapped` is what neither slabs nor buddy chunks took; extents counts used and free ranges.
+#define FOREBAY_SPAN_STATS(X) \
+  X(Count, mapped, add) X(Count, allocated, add) X(Count, blocks, add) X(Count, extents, add)
+struct SpanStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_SPAN_STATS)
+};
+
+/// One stream: bytes of live blocks that were allocated on it, bytes freed on it that only it may
+/// take so far, how its allocations went, and its points.
+#define FOREBAY_STREAM_STATS(X)                                                             \
+  X(Count, id, largest)                                                                     \
+  X(Count, allocated, add) X(Count, pending, add) X(Count, hits, add) X(Count, misses, add) \
+      X(Count, steals, add) X(Count, points_recorded, add) X(Count, points_queried, add)
+struct StreamStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_STREAM_STATS)
+};
+
+/// Rungs of the ladder: the allocations that each one served, and the time spent on it. The counts
+/// add up to allocations.total. The time of `cache` is extrapolated from samples.
+#define FOREBAY_LADDER_STATS(X)                                                         \
+  X(Tally, cache, add)                                                                  \
+  X(Tally, completed, add) X(Tally, map, add) X(Tally, steal, add) X(Tally, remap, add) \
+      X(Tally, trim, add) X(Tally, callback, add) X(Tally, wait, add)
+struct LadderStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_LADDER_STATS)
+};
+
+/// Calls of the memory source, failed ones too.
+#define FOREBAY_DRIVER_STATS(X)                                                            \
+  X(Tally, create, add)                                                                    \
+  X(Tally, map, add) X(Tally, set_access, add) X(Tally, unmap, add) X(Tally, release, add) \
+      X(Tally, reserve, add) X(Tally, unreserve, add) X(Tally, allocate_region, add)       \
+          X(Tally, free_region, add)
+struct DriverStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_DRIVER_STATS)
+};
+
+/// Calls of the timeline.
+#define FOREBAY_TIMELINE_STATS(X) \
+  X(Count, records, add) X(Count, queries, add) X(Count, waits, add) X(Count, synchronizes, add)
+struct TimelineStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_TIMELINE_STATS)
+};
+
+/// Nanoseconds; merging keeps the larger percentile.
+#define FOREBAY_PERCENTILE_STATS(X) \
+  X(Count, count, add) X(Count, p50, largest) X(Count, p99, largest)
+struct PercentileStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_PERCENTILE_STATS)
+};
+
+#define FOREBAY_LATENCY_STATS(X)  \
+  X(Count, sampled_1_in, largest) \
+  X(PercentileStats, allocate, add) X(PercentileStats, deallocate, add)
+struct LatencyStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_LATENCY_STATS)
+};
+
+/// Misuse, by what it was.
+#define FOREBAY_ERROR_STATS(X)                                                                \
+  X(Count, double_free, add)                                                                  \
+  X(Count, interior_pointer, add) X(Count, foreign_pointer, add) X(Count, size_mismatch, add) \
+      X(Count, wrong_device, add) X(Count, pool_closed, add)
+struct ErrorStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_ERROR_STATS)
+};
+
+/// The `pool` object of forebay.stats/1. Sizes in bytes. At rest:
+/// requested <= allocated; allocated + pending + free = mapped;
+/// mapped + idle_handles = held <= capacity; slab + buddy + span = mapped.
+#define FOREBAY_POOL_STATS(X)                \
+  X(Flow, requested, add)                    \
+  X(Flow, allocated, add)                    \
+  X(Level, pending, add)                     \
+  X(Level, free, add)                        \
+  X(Level, mapped, add)                      \
+  X(Level, idle_handles, add)                \
+  X(Level, held, add)                        \
+  X(Count, capacity, add)                    \
+  X(Count, address_range, add)               \
+  X(Count, host_metadata, add)               \
+  X(AllocationStats, allocations, add)       \
+  X(FragmentationStats, fragmentation, add)  \
+  X(SlabStats, slab, add)                    \
+  X(BuddyStats, buddy, add)                  \
+  X(SpanStats, span, add)                    \
+  X(std::vector<StreamStats>, streams, join) \
+  X(LadderStats, ladder, add)                \
+  X(DriverStats, driver, add)                \
+  X(TimelineStats, timeline, add)            \
+  X(Count, device_syncs, add)                \
+  X(Count, host_waits, add)                  \
+  X(LatencyStats, latency_ns, add)           \
+  X(ErrorStats, errors, add)
+struct PoolStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_POOL_STATS)
+
+  /// Calls of the memory source, of every kind.
+  [[nodiscard]] Count driver_calls() const noexcept;
+  /// Microseconds spent in them.
+  [[nodiscard]] Count driver_us() const noexcept;
+};
+
+/// One JSON object, every key always present, on one line.
+[[nodiscard]] std::string to_json(const PoolStats& stats);
+/// Lines for a terminal; the sums that must hold are written as sums.
+[[nodiscard]] std::string to_table(const PoolStats& stats);
+/// `into` becomes the statistics of both pools together.
+void merge(PoolStats& into, const PoolStats& other);
+/// Recomputes the derived fields from the others.
+void derive(PoolStats& stats);
+/// Empty, or the first identity of `PoolStats` that does not hold, with its numbers.
+[[nodiscard]] std::string check_identities(const PoolStats& stats);
+
+}  // namespace forebay::pool
