@@ -1,6 +1,6 @@
 # CBLAS from OpenBLAS or any other BLAS with cblas.h: target CBLAS::CBLAS.
-find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas openblas-pthread)
-find_library(CBLAS_LIBRARY NAMES openblas cblas PATH_SUFFIXES openblas-pthread)
+find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas)
+find_library(CBLAS_LIBRARY NAMES openblas cblas)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(CBLAS REQUIRED_VARS CBLAS_LIBRARY CBLAS_INCLUDE_DIR
   REASON_FAILURE_MESSAGE "install OpenBLAS with its headers (Debian and Ubuntu: libopenblas-dev)")

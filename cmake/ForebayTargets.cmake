@@ -29,7 +29,8 @@ function(forebay_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE" ${ARGN})
   add_library(forebay_${name} STATIC ${arg_SOURCES})
   add_library(forebay::${name} ALIAS forebay_${name})
-  set_target_properties(forebay_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(forebay_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
+                        VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
   target_sources(forebay_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
   target_compile_features(forebay_${name} PUBLIC cxx_std_20)
   # Header-only libraries are needed to build a module, not to link with it.
