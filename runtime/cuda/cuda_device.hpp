@@ -5,15 +5,24 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "forebay/runtime/device.hpp"
+#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/cuda_pinned_source.hpp"
+#include "runtime/cuda/cuda_timeline.hpp"
+#include "runtime/cuda/cuda_vmm_source.hpp"
 #include "runtime/driver/cuda_api.hpp"
 
 namespace forebay::cuda {
 
 class KernelCache;
+
+/// What the driver says about a device without opening it. Throws DriverError.
+[[nodiscard]] DeviceInfo describe_device(const driver::CudaApi& api, int index);
 
 /// One CUDA device on its primary context.
 /// Thread safety: every call may be made from any thread; calls that reach the driver make the
@@ -26,9 +35,13 @@ class CudaDevice final : public Device {
                                           const Config& config);
   ~CudaDevice() override;
 
-  [[nodiscard]] const driver::CudaApi& api() const noexcept { return *api_; }
-  /// Makes the context current on this thread (a thread-local comparison when it is already).
+  [[nodiscard]] const driver::CudaApi& api() const noexcept { return context_->api(); }
+  /// Makes the context current on this thread and leaves it so; one driver call, about 10 ns, when
+  /// it is already. Throws ClosedError, DriverError.
   void make_current() const;
+  /// The same for cleaning up: false when no driver call may be made any more (the device has
+  /// closed, the process ends, or it is a forked child), and whoever cleans up drops what it holds.
+  [[nodiscard]] bool enter() const noexcept { return context_->enter(); }
   [[nodiscard]] KernelCache& kernels() noexcept { return *kernels_; }
 
   [[nodiscard]] Stream create_stream() override;
@@ -37,13 +50,20 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::uint64_t driver_calls() const noexcept override;
 
  private:
-  CudaDevice(DeviceInfo info, Config config, std::shared_ptr<const driver::CudaApi> api);
-  void shut_down() noexcept override;
+  class StreamState;
 
-  std::shared_ptr<const driver::CudaApi> api_;
-  CUdevice device_ = 0;
-  CUcontext context_ = nullptr;
+  CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> context);
+  void shut_down() noexcept override;
+  [[nodiscard]] Stream make_stream(bool ends_with_handle);
+  void end_stream(pool::StreamId id) noexcept;
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<CudaVmmSource> memory_;
+  std::shared_ptr<CudaPinnedSource> pinned_memory_;
+  std::shared_ptr<CudaTimeline> timeline_;
   std::unique_ptr<KernelCache> kernels_;
+  std::mutex streams_mutex_;
+  std::unordered_map<pool::StreamId, CUstream> streams_;  // streams_mutex_
 };
 
 }  // namespace forebay::cuda

@@ -3,10 +3,14 @@
 
 #include <cuda.h>
 
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "runtime/driver/nvrtc_api.hpp"
 
 namespace forebay::cuda {
 
@@ -15,7 +19,8 @@ class CudaDevice;
 /// Compiles CUDA C++ with NVRTC to a cubin of the device's exact architecture, loads it, and keeps
 /// it until the device closes. Source includes nothing; entry points are `extern "C"`.
 ///
-/// Thread safety: any thread; two threads that want one kernel compile it once.
+/// Thread safety: any thread; two threads that want one kernel compile it once, and nobody waits
+/// for the compilation of another kernel.
 /// Cost of a hit: one hash of the source and one lookup; callers keep the CUfunction.
 class KernelCache {
  public:
@@ -24,19 +29,28 @@ class KernelCache {
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
 
-  /// Throws CompileError with the compiler's log, DriverError.
+  /// The kernel `entry` of `source`, loaded. Throws CompileError with the compiler's log (each
+  /// time: what did not compile once is not compiled again), DriverError, ClosedError.
   [[nodiscard]] CUfunction get(std::string_view source, const std::string& entry);
-  /// Unloads everything. REQUIRES: no launch is in flight.
+  /// Unloads everything. REQUIRES: no launch is in flight and nobody is inside `get`.
   void clear() noexcept;
 
  private:
   struct Entry {
+    std::mutex mutex;  // held while compiling
     CUmodule module = nullptr;
     CUfunction function = nullptr;
+    std::exception_ptr failure;  // a CompileError
   };
+
+  [[nodiscard]] std::shared_ptr<const driver::NvrtcApi> nvrtc();
+  void compile(Entry& kernel, std::string_view source, const std::string& entry);
+  void load(Entry& kernel, const std::string& cubin, const std::string& entry) const;
+
   CudaDevice& device_;
   std::mutex mutex_;
-  std::unordered_map<std::string, Entry> entries_;  // mutex_; key: entry point and source
+  std::shared_ptr<const driver::NvrtcApi> nvrtc_;                    // mutex_
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // mutex_; entry and source
 };
 
 }  // namespace forebay::cuda

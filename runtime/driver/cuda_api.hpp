@@ -96,12 +96,18 @@ struct CudaApi {
   FOREBAY_CUDA_FUNCTIONS(FOREBAY_ENTRY)
 #undef FOREBAY_ENTRY
 
-  /// What cuDriverGetVersion says: 13000 is CUDA 13.0.
-  int version = 0;
+  int version = 0;               ///< what cuDriverGetVersion says: 13000 is CUDA 13.0
+  double init_seconds = 0;       ///< how long cuInit took
+  std::uint32_t generation = 0;  ///< process::generation() when cuInit was called
 
-  /// Opens libcuda.so.1 and fills the table; does not call cuInit. Throws DeviceError when there is
-  /// no driver or it is older than kMinimumDriver.
+  /// Opens libcuda.so.1, fills the table and calls cuInit. Throws DeviceError when there is no
+  /// driver, it is older than kMinimumDriver, or it does not start.
   [[nodiscard]] static std::shared_ptr<const CudaApi> open();
+
+  /// Whether the driver may still be called: not after the exit of the process began (its own exit
+  /// handlers end it), and not in a forked child. Everything that cleans up asks first.
+  /// Cost: two relaxed loads.
+  [[nodiscard]] bool usable() const noexcept;
 
   /// Calls of all functions so far. Cost: one load for each function.
   [[nodiscard]] std::uint64_t calls() const noexcept;

@@ -24,6 +24,8 @@ class DynamicLibrary {
   [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
   /// The address of a function, null if the library has none of this name.
   [[nodiscard]] void* symbol(const char* name) const noexcept;
+  /// The same; throws DriverError naming the file if the library has none.
+  [[nodiscard]] void* require(const char* name) const;
   /// The file that was opened, or the name if the loader does not tell.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Why it could not be opened; one line.

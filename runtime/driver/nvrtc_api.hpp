@@ -40,4 +40,7 @@ struct NvrtcApi {
   [[nodiscard]] static std::shared_ptr<const NvrtcApi> open(int driver_version = 0);
 };
 
+/// Throws DriverError naming `call` and the error's text, unless `result` is a success.
+void check(const NvrtcApi& api, nvrtcResult result, const char* call);
+
 }  // namespace forebay::driver

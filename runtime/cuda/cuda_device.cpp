@@ -1,0 +1,189 @@
+#include "runtime/cuda/cuda_device.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "forebay/runtime/log.hpp"
+#include "runtime/cuda/kernel_cache.hpp"
+
+namespace forebay::cuda {
+
+using driver::CudaApi;
+
+/// A stream of the device; a created one ends with its last handle.
+class CudaDevice::StreamState final : public Stream::State {
+ public:
+  StreamState(std::weak_ptr<CudaDevice> device, pool::StreamId stream_id, CUstream stream,
+              bool ends_with_handle)
+      : device_(std::move(device)), ends_with_handle_(ends_with_handle) {
+    id = stream_id;
+    native = stream;
+  }
+
+  ~StreamState() override {
+    if (!ends_with_handle_) {
+      return;
+    }
+    if (const auto device = device_.lock()) {
+      device->end_stream(id);
+    }
+  }
+
+  void synchronize() const override {
+    const auto device = device_.lock();
+    if (device == nullptr) {
+      throw ClosedError("the device of this stream was closed");
+    }
+    device->make_current();
+    check(device->api(), device->api().cuStreamSynchronize(static_cast<CUstream>(native)),
+          "cuStreamSynchronize");
+  }
+
+ private:
+  std::weak_ptr<CudaDevice> device_;
+  bool ends_with_handle_;
+};
+
+DeviceInfo describe_device(const CudaApi& api, int index) {
+  CUdevice device = 0;
+  check(api, api.cuDeviceGet(&device, index), "cuDeviceGet");
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    check(api, api.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+    return value;
+  };
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.index = index;
+  constexpr int kNameLength = 256;
+  char name[kNameLength] = {};
+  check(api, api.cuDeviceGetName(name, kNameLength, device), "cuDeviceGetName");
+  info.name = name;
+  info.architecture = "sm_" +
+                      std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)) +
+                      std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  info.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  check(api, api.cuDeviceTotalMem(&info.total_bytes, device), "cuDeviceTotalMem");
+  info.cuinit_s = api.init_seconds;
+  return info;
+}
+
+std::shared_ptr<CudaDevice> CudaDevice::open(std::shared_ptr<const CudaApi> api, int index,
+                                             const Config& config) {
+  int count = 0;
+  check(*api, api->cuDeviceGetCount(&count), "cuDeviceGetCount");
+  if (index < 0 || index >= count) {
+    throw DeviceError("there is no device cuda:" + std::to_string(index) + "; this machine has " +
+                      (count == 0   ? "no CUDA device"
+                       : count == 1 ? "cuda:0"
+                                    : "cuda:0 to cuda:" + std::to_string(count - 1)));
+  }
+  DeviceInfo info = describe_device(*api, index);
+  CUdevice device = 0;
+  check(*api, api->cuDeviceGet(&device, index), "cuDeviceGet");
+
+  const auto start = std::chrono::steady_clock::now();
+  auto context = std::make_shared<Context>(api, device);
+  if (!context->enter()) {
+    throw DeviceError("the context of cuda:" + std::to_string(index) + " cannot be made current");
+  }
+  info.context_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  std::shared_ptr<CudaDevice> opened(new CudaDevice(std::move(info), config, std::move(context)));
+  opened->default_stream_ = opened->make_stream(false);
+  return opened;
+}
+
+CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> context)
+    : Device(std::move(info), std::move(config)),
+      context_(std::move(context)),
+      memory_(std::make_shared<CudaVmmSource>(context_)),
+      pinned_memory_(std::make_shared<CudaPinnedSource>(context_)),
+      timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
+      kernels_(std::make_unique<KernelCache>(*this)) {
+  const auto warn = [](std::string_view line) { log(LogLevel::warn, line); };
+  if (config_.pinned.capacity == 0) {
+    constexpr std::size_t kPinnedCapacity = std::size_t{1} << 30;
+    config_.pinned.capacity = std::min(kPinnedCapacity, pinned_memory_->traits().total);
+  }
+  pool_ = pool::Pool(memory_, timeline_, config_.pool, warn);
+  pinned_ = pool::Pool(pinned_memory_, timeline_, config_.pinned, warn);
+  config_.pool = pool_.config();
+  config_.pinned = pinned_.config();
+}
+
+CudaDevice::~CudaDevice() { close(); }
+
+void CudaDevice::make_current() const {
+  if (context_->enter()) {
+    return;
+  }
+  require_open();
+  throw DriverError("the context of " + id() + " cannot be made current on this thread",
+                    CUDA_ERROR_INVALID_CONTEXT);
+}
+
+Stream CudaDevice::create_stream() {
+  require_open();
+  return make_stream(true);
+}
+
+Stream CudaDevice::make_stream(bool ends_with_handle) {
+  make_current();
+  const CudaApi& driver = api();
+  CUstream stream = nullptr;
+  check(driver, driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  unsigned long long stream_id = 0;
+  if (const CUresult result = driver.cuStreamGetId(stream, &stream_id); result != CUDA_SUCCESS) {
+    driver.cuStreamDestroy(stream);
+    throw_driver_error(driver, result, "cuStreamGetId");
+  }
+  {
+    const std::lock_guard lock(streams_mutex_);
+    streams_.emplace(stream_id, stream);
+  }
+  timeline_->add(stream_id, stream);
+  auto self = std::static_pointer_cast<CudaDevice>(shared_from_this());
+  return Stream(
+      std::make_shared<StreamState>(std::move(self), stream_id, stream, ends_with_handle));
+}
+
+void CudaDevice::end_stream(pool::StreamId id) noexcept {
+  // The lock is held to the end: the context must not go in between.
+  const std::lock_guard lock(streams_mutex_);
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || !enter()) {
+    return;
+  }
+  pool_.retire_stream(id);
+  pinned_.retire_stream(id);
+  timeline_->remove(id);
+  api().cuStreamDestroy(found->second);
+  streams_.erase(found);
+}
+
+void CudaDevice::synchronize() {
+  require_open();
+  make_current();
+  check(api(), api().cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+std::size_t CudaDevice::free_bytes() const noexcept { return memory_->free_bytes(); }
+
+std::uint64_t CudaDevice::driver_calls() const noexcept { return api().calls(); }
+
+void CudaDevice::shut_down() noexcept {
+  kernels_->clear();
+  timeline_->close();
+  const std::lock_guard lock(streams_mutex_);
+  if (enter()) {
+    for (const auto& [id, stream] : streams_) {
+      api().cuStreamDestroy(stream);
+    }
+  }
+  streams_.clear();
+  context_->release();
+}
+
+}  // namespace forebay::cuda

@@ -1,0 +1,106 @@
+#include "runtime/cuda/nvrtc_compiler.hpp"
+
+#include <charconv>
+#include <vector>
+
+#include "forebay/pool/error.hpp"
+
+namespace forebay::cuda {
+namespace {
+
+using driver::NvrtcApi;
+
+/// Ends the program on every way out.
+class Program {
+ public:
+  Program(const NvrtcApi& nvrtc, const std::string& source, const std::string& name)
+      : nvrtc_(nvrtc) {
+    check(nvrtc,
+          nvrtc.nvrtcCreateProgram(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr),
+          "nvrtcCreateProgram");
+  }
+  ~Program() { nvrtc_.nvrtcDestroyProgram(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  [[nodiscard]] nvrtcProgram get() const noexcept { return program_; }
+
+  [[nodiscard]] std::string log() const {
+    std::size_t size = 0;
+    check(nvrtc_, nvrtc_.nvrtcGetProgramLogSize(program_, &size), "nvrtcGetProgramLogSize");
+    std::string text(size, '\0');
+    check(nvrtc_, nvrtc_.nvrtcGetProgramLog(program_, text.data()), "nvrtcGetProgramLog");
+    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) {
+      text.pop_back();
+    }
+    return text;
+  }
+
+ private:
+  const NvrtcApi& nvrtc_;
+  nvrtcProgram program_ = nullptr;
+};
+
+/// NVRTC knows exact architectures by number; a device that is newer than it gets a clear word.
+void require_architecture(const NvrtcApi& nvrtc, const std::string& architecture) {
+  int count = 0;
+  check(nvrtc, nvrtc.nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
+  std::vector<int> known(static_cast<std::size_t>(count));
+  check(nvrtc, nvrtc.nvrtcGetSupportedArchs(known.data()), "nvrtcGetSupportedArchs");
+  std::string list;
+  for (const int number : known) {
+    const std::string name = "sm_" + std::to_string(number);
+    if (name == architecture) {
+      return;
+    }
+    list += " " + name;
+  }
+  throw CompileError(nvrtc.path + " (NVRTC " + std::to_string(nvrtc.version / 1000) + "." +
+                         std::to_string(nvrtc.version % 1000 / 10) + ") does not compile for " +
+                         architecture + ", only for" + list,
+                     "");
+}
+
+/// "kernel.cu(12): error: …", the first line of the log that says error, else the first at all.
+std::string first_error(const std::string& log) {
+  std::size_t at = log.find("error");
+  at = at == std::string::npos ? 0 : at;
+  const std::size_t before = log.rfind('\n', at);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return log.substr(begin, log.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+std::string compile_cubin(const NvrtcApi& nvrtc, std::string_view source, const std::string& name,
+                          const CompileOptions& options) {
+  constexpr int kKnowsMinimal = 12040;
+  constexpr int kKnowsCache = 12090;
+  require_architecture(nvrtc, options.architecture);
+  const std::string architecture = "--gpu-architecture=" + options.architecture;
+  std::vector<const char*> arguments = {architecture.c_str(), "--std=c++17", "--fmad=false",
+                                        "--no-source-include"};
+  if (nvrtc.version >= kKnowsMinimal) {
+    arguments.push_back("--minimal");
+  }
+  if (!options.compiler_cache && nvrtc.version >= kKnowsCache) {
+    arguments.push_back("--no-cache");
+  }
+
+  const Program program(nvrtc, std::string(source), name);
+  const nvrtcResult result = nvrtc.nvrtcCompileProgram(
+      program.get(), static_cast<int>(arguments.size()), arguments.data());
+  if (result == NVRTC_ERROR_COMPILATION) {
+    const std::string log = program.log();
+    throw CompileError(
+        name + " does not compile for " + options.architecture + ": " + first_error(log), log);
+  }
+  check(nvrtc, result, "nvrtcCompileProgram");
+
+  std::size_t size = 0;
+  check(nvrtc, nvrtc.nvrtcGetCUBINSize(program.get(), &size), "nvrtcGetCUBINSize");
+  std::string cubin(size, '\0');
+  check(nvrtc, nvrtc.nvrtcGetCUBIN(program.get(), cubin.data()), "nvrtcGetCUBIN");
+  return cubin;
+}
+
+}  // namespace forebay::cuda

@@ -1,0 +1,34 @@
+#include "runtime/driver/nvrtc_api.hpp"
+
+#include "forebay/pool/error.hpp"
+#include "runtime/driver/dynamic_library.hpp"
+
+namespace forebay::driver {
+
+std::shared_ptr<const NvrtcApi> NvrtcApi::open(int driver_version) {
+  const DynamicLibrary library = DynamicLibrary::search(
+      "libnvrtc", supported_majors(driver_version), library_folders("cuda_nvrtc"));
+  if (!library) {
+    throw DriverError("NVRTC, the compiler for kernels, was not found: " + library.error(), 0);
+  }
+  auto api = std::make_shared<NvrtcApi>();
+#define FOREBAY_FILL(name) api->name.set(library.require(#name));
+  FOREBAY_NVRTC_FUNCTIONS(FOREBAY_FILL)
+#undef FOREBAY_FILL
+  api->path = library.path();
+  int major = 0;
+  int minor = 0;
+  check(*api, api->nvrtcVersion(&major, &minor), "nvrtcVersion");
+  api->version = major * 1000 + minor * 10;
+  return api;
+}
+
+void check(const NvrtcApi& api, nvrtcResult result, const char* call) {
+  if (result != NVRTC_SUCCESS) {
+    throw DriverError(std::string(call) + ": " + api.nvrtcGetErrorString(result) + " (" +
+                          std::to_string(static_cast<int>(result)) + ")",
+                      static_cast<int>(result));
+  }
+}
+
+}  // namespace forebay::driver
