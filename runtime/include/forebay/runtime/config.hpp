@@ -13,10 +13,10 @@ namespace forebay {
 
 /// Limits at which an expression ends and becomes a launch; keys `fusion.*`.
 struct FusionConfig {
-  std::uint32_t max_ops = 256;     ///< operations of one program
-  std::uint32_t max_inputs = 30;   ///< distinct leaves of one program
-  std::uint32_t max_height = 64;   ///< height of an expression
-  double pinned_fraction = 0.10;   ///< bytes that one expression alone may keep alive / capacity
+  std::uint32_t max_ops = 256;    ///< operations of one program
+  std::uint32_t max_inputs = 30;  ///< distinct leaves of one program
+  std::uint32_t max_height = 64;  ///< height of an expression
+  double pinned_fraction = 0.10;  ///< bytes that one expression alone may keep alive / capacity
 };
 
 /// The pinned ring for transfers; keys `upload.*`.
@@ -39,8 +39,8 @@ struct MatmulConfig {
 
 /// Everything that a file can say. Every key has a default; `configs/default.json` spells them.
 struct Config {
-  pool::PoolConfig pool;         ///< device memory
-  pool::PoolConfig pinned;       ///< pinned host memory of a CUDA device (capacity 0: 1 GiB)
+  pool::PoolConfig pool;    ///< device memory
+  pool::PoolConfig pinned;  ///< pinned host memory of a CUDA device (capacity 0: 1 GiB)
   FusionConfig fusion;
   UploadConfig upload;
   KernelConfig kernels;

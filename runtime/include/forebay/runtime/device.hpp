@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,9 +25,9 @@ enum class DeviceKind : std::uint8_t { host, cuda };
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::host;
   int index = 0;
-  std::string name;           ///< "NVIDIA H200"; the processor's name on the host
-  std::string architecture;   ///< "sm_90"; "x86-64" on the host
-  int multiprocessors = 1;    ///< cores on the host
+  std::string name;          ///< "NVIDIA H200"; the processor's name on the host
+  std::string architecture;  ///< "sm_90"; "x86-64" on the host
+  int multiprocessors = 1;   ///< cores on the host
   std::size_t total_bytes = 0;
   double cuinit_s = 0;   ///< seconds that cuInit took, 0 on the host
   double context_s = 0;  ///< seconds that the primary context took, 0 on the host
@@ -48,8 +49,10 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] DeviceCounters& counters() noexcept { return counters_; }
 
   /// Memory of the device.
+  [[nodiscard]] pool::Pool& pool() noexcept { return pool_; }
   [[nodiscard]] const pool::Pool& pool() const noexcept { return pool_; }
   /// Host memory that the device reads and writes directly: pinned; on the host the pool itself.
+  [[nodiscard]] pool::Pool& pinned_pool() noexcept { return pinned_; }
   [[nodiscard]] const pool::Pool& pinned_pool() const noexcept { return pinned_; }
 
   /// The stream on which tensors of this device work.
@@ -73,19 +76,24 @@ class Device : public std::enable_shared_from_this<Device> {
     }));
   }
 
-  /// Throws ClosedError, naming the device, if it was closed.
+  /// Throws ClosedError, naming the device and the reason, once it is closing, closed or a copy in
+  /// a forked child. Cost: two loads.
   void require_open() const;
-  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  /// Whether the device has ended: nothing may be given back to its pools any more. True in a
+  /// forked child, which has only a copy; false while `close()` destroys extensions, so that they
+  /// can give back what they hold.
+  [[nodiscard]] bool closed() const noexcept;
   /// Ends the device: waits for its work, destroys extensions, closes pools, streams and context.
-  /// Twice is fine. Never throws.
+  /// Twice is fine. Never throws. Does nothing in a forked child.
+  /// REQUIRES: no other thread is inside a call that uses the device.
   void close() noexcept;
 
   /// The statistics of this device as a `forebay.stats/1` document. Works after `close()` too, with
-  /// the last numbers of the pool.
+  /// the numbers from before the pools closed. Throws ClosedError in a forked child.
   [[nodiscard]] std::string stats_json() const;
 
  protected:
-  Device(DeviceInfo info, Config config) : info_(std::move(info)), config_(std::move(config)) {}
+  Device(DeviceInfo info, Config config);
   /// What a kind of device does at the end, after extensions and pools are gone.
   virtual void shut_down() noexcept = 0;
 
@@ -97,9 +105,17 @@ class Device : public std::enable_shared_from_this<Device> {
   Stream default_stream_;
 
  private:
-  void* extension_slot(std::type_index type, const std::function<std::shared_ptr<void>()>& make);
+  enum class State : std::uint8_t { open, closing, closed };
 
-  std::atomic<bool> closed_{false};
+  void* extension_slot(std::type_index type, const std::function<std::shared_ptr<void>()>& make);
+  [[nodiscard]] bool forked() const noexcept;
+  /// The document from the pools as they are now.
+  [[nodiscard]] std::string make_stats_json() const;
+
+  const std::uint32_t generation_;  // of the process that opened the device
+  std::atomic<State> state_{State::open};
+  std::recursive_mutex close_mutex_;  // held for all of close(), taken before extensions_mutex_
+  std::string last_stats_;            // written by close() before state_ becomes closed
   std::recursive_mutex extensions_mutex_;
   std::vector<std::pair<std::type_index, std::shared_ptr<void>>> extensions_;  // extensions_mutex_
 };

@@ -13,8 +13,8 @@ namespace forebay {
 
 /// One line of `forebay devices`.
 struct DeviceReport {
-  std::string id;      ///< "host", "cuda:0"
-  std::string name;    ///< the device's name, empty if it could not be asked
+  std::string id;    ///< "host", "cuda:0"
+  std::string name;  ///< the device's name, empty if it could not be asked
   bool usable = false;
   std::string detail;  ///< memory and architecture, or why it is not usable
 };
@@ -30,7 +30,8 @@ class Runtime {
   /// "host", "cuda" (the first), "cuda:N", or "auto": the first usable CUDA device, else the host.
   /// Opens it at first use. Throws DeviceError saying what is there instead, ClosedError.
   [[nodiscard]] Device& device(std::string_view id = "auto");
-  /// What can be found on this machine, without opening a context; never throws for a missing driver.
+  /// What can be found on this machine, without opening a context; never throws for a missing
+  /// driver.
   [[nodiscard]] std::vector<DeviceReport> devices() const;
   /// Closes every device; tensors that are left throw ClosedError from then on. Twice is fine.
   void close() noexcept;

@@ -1,0 +1,336 @@
+#include "runtime/config_keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/size_text.hpp"
+
+namespace forebay::config_keys {
+
+namespace {
+
+using pool::PoolConfig;
+
+constexpr double kKiB = 1024;
+constexpr double kMiB = 1024 * kKiB;
+constexpr double kGiB = 1024 * kMiB;
+constexpr double kTiB = 1024 * kGiB;
+
+constexpr std::array<std::string_view, 2> kModes{"pooled", "passthrough"};
+constexpr std::array<std::string_view, 2> kMisuse{"log", "abort"};
+constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
+
+/// A key of a pool: the table has it once for each pool.
+struct PoolKey {
+  const char* name;
+  const char* description;
+  Range range;
+  Field (*field)(PoolConfig&);
+  bool pooled_only;  ///< does nothing in passthrough mode
+  /// As Key::clash; the answer may name other keys, relative to the pool's object.
+  std::string (*clash)(const PoolConfig&);
+};
+
+std::string no_clash(const PoolConfig&) { return {}; }
+
+constexpr std::array kPoolKeys{
+    PoolKey{"capacity",
+            "Bytes that the pool may hold; 0 means all memory of the device.",
+            {2 * kMiB, 128 * kTiB, true},
+            [](PoolConfig& c) -> Field { return &c.capacity; },
+            false,
+            no_clash},
+    PoolKey{"address_range",
+            "Bytes of addresses that are reserved once; 0 means eight times the capacity.",
+            {2 * kMiB, 128 * kTiB, true},
+            [](PoolConfig& c) -> Field { return &c.address_range; },
+            true,
+            [](const PoolConfig& c) -> std::string {
+              if (c.address_range == 0 || c.address_range >= c.capacity) return {};
+              return "less than capacity (" + format_size(c.capacity) + ")";
+            }},
+    PoolKey{"handle_size",
+            "Bytes of a new piece of physical memory; 0 means capacity / 1024, at least 2 MiB.",
+            {2 * kMiB, 64 * kGiB, true},
+            [](PoolConfig& c) -> Field { return &c.handle_size; },
+            true,
+            [](const PoolConfig& c) -> std::string {
+              if (c.handle_size % (std::size_t{2} << 20) != 0) return "not a multiple of 2 MiB";
+              if (c.capacity == 0 || c.handle_size <= c.capacity) return {};
+              return "more than capacity (" + format_size(c.capacity) + ")";
+            }},
+    PoolKey{"slab/max_block",
+            "Blocks up to this size come from slabs.",
+            {256, 64 * kKiB, false},
+            [](PoolConfig& c) -> Field { return &c.slab_max_block; },
+            true,
+            no_clash},
+    PoolKey{
+        "buddy/max_block",
+        "Larger blocks up to this size come from buddies, rounded up to a power of two; 0 means "
+        "none do.",
+        {512, 1 * kMiB, true},
+        [](PoolConfig& c) -> Field { return &c.buddy_max_block; },
+        true,
+        [](const PoolConfig& c) -> std::string {
+          if (c.buddy_max_block == 0 || c.buddy_max_block > c.slab_max_block) return {};
+          return "not above slab/max_block (" + format_size(c.slab_max_block) +
+                 "), so it has no effect";
+        }},
+    PoolKey{"points/every_frees",
+            "A point is recorded on a stream after so many frees.",
+            {1, 65536, false},
+            [](PoolConfig& c) -> Field { return &c.point_every_frees; },
+            false,
+            no_clash},
+    PoolKey{"wait_limit_ms",
+            "Longest time that an allocation waits for pending frees before it fails, in "
+            "milliseconds; 0 means it does not wait.",
+            {0, 3'600'000, true},
+            [](PoolConfig& c) -> Field { return &c.wait_limit_ms; },
+            false,
+            no_clash},
+    PoolKey{"latency_sample",
+            "One operation in so many is timed; 0 means none is.",
+            {1, 1'000'000'000, true},
+            [](PoolConfig& c) -> Field { return &c.latency_sample; },
+            false,
+            no_clash},
+    PoolKey{"mode",
+            "Whether memory is pooled, or each allocation passes through to the driver, so that a "
+            "memory checker sees its bounds.",
+            {},
+            [](PoolConfig& c) -> Field { return &c.mode; },
+            false,
+            no_clash},
+    PoolKey{
+        "on_misuse",
+        "What follows a double free and the like: a line in the log, or the end of the process.",
+        {},
+        [](PoolConfig& c) -> Field { return &c.on_misuse; },
+        false,
+        no_clash},
+};
+
+void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Config::*member) {
+  for (const PoolKey& pool_key : kPoolKeys) {
+    Key key;
+    key.pointer = "/" + section + "/" + pool_key.name;
+    key.description = pool_key.description;
+    key.range = pool_key.range;
+    key.field = [member, &pool_key](Config& c) { return pool_key.field(c.*member); };
+    key.clash = [member, &pool_key](const Config& c) { return pool_key.clash(c.*member); };
+    key.idle = [=, &pool_key](const Config& c) -> std::string {
+      if (!pool_key.pooled_only || (c.*member).mode == pool::PoolMode::pooled) return {};
+      return "/" + section + "/mode is \"passthrough\"";
+    };
+    keys.push_back(std::move(key));
+  }
+}
+
+void add(
+    std::vector<Key>& keys, const char* pointer, const char* description, Range range,
+    std::function<Field(Config&)> field,
+    std::function<std::string(const Config&)> clash = [](const Config&) { return ""; }) {
+  keys.push_back({pointer, description, range, std::move(field),
+                  [](const Config&) { return std::string(); }, std::move(clash)});
+}
+
+std::vector<Key> make_table() {
+  std::vector<Key> keys;
+  add_pool(keys, "pool", &Config::pool);
+  add_pool(keys, "pinned", &Config::pinned);
+  add(keys, "/fusion/max_ops", "Operations of one program; an expression ends there.",
+      {1, 4096, false}, [](Config& c) { return &c.fusion.max_ops; });
+  add(keys, "/fusion/max_inputs", "Distinct inputs of one program.", {3, 64, false},
+      [](Config& c) { return &c.fusion.max_inputs; });
+  add(keys, "/fusion/max_height", "Height of an expression.", {1, 1024, false},
+      [](Config& c) { return &c.fusion.max_height; });
+  add(keys, "/fusion/pinned_fraction",
+      "Share of the pool's capacity that one expression alone may keep alive.", {0, 1, false},
+      [](Config& c) { return &c.fusion.pinned_fraction; });
+  add(keys, "/upload/ring_bytes", "Pinned memory through which transfers go.",
+      {64 * kKiB, 32 * kMiB, false}, [](Config& c) { return &c.upload.ring_bytes; });
+  add(
+      keys, "/upload/chunk_bytes", "One piece of the ring.", {4 * kKiB, 32 * kMiB, false},
+      [](Config& c) { return &c.upload.chunk_bytes; },
+      [](const Config& c) -> std::string {
+        if (c.upload.chunk_bytes <= c.upload.ring_bytes) return {};
+        return "more than /upload/ring_bytes (" + format_size(c.upload.ring_bytes) + ")";
+      });
+  add(keys, "/upload/threads",
+      "Threads that fill the ring; 0 means eight, or all cores if there are fewer.", {1, 256, true},
+      [](Config& c) { return &c.upload.threads; });
+  add(keys, "/kernels/compiler_cache", "Whether NVRTC may use its own cache on disk.", {},
+      [](Config& c) { return &c.kernels.compiler_cache; });
+  add(keys, "/matmul/workspace_bytes", "Workspace of matrix products, for each stream.",
+      {0, 1 * kGiB, false}, [](Config& c) { return &c.matmul.workspace_bytes; });
+  add(keys, "/matmul/max_plans",
+      "Plans of matrix products that are kept; the least recently used goes first.",
+      {1, 65536, false}, [](Config& c) { return &c.matmul.max_plans; });
+  add(keys, "/host/threads", "Threads of the host executor; 0 means all cores.", {1, 1024, true},
+      [](Config& c) { return &c.host_threads; });
+  add(keys, "/log/level", "Lines below this level are not written.", {},
+      [](Config& c) { return &c.log_level; });
+  return keys;
+}
+
+/// The field as it stands in a configuration that may not change.
+Field field_of(const Key& key, const Config& config) {
+  return key.field(const_cast<Config&>(config));
+}
+
+std::string text_of(double value, bool size) {
+  if (size) return value == 0 ? "0" : format_size(static_cast<std::size_t>(value));
+  if (value == static_cast<double>(static_cast<std::int64_t>(value))) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", value);
+  return text.data();
+}
+
+bool is_size(const Field& field) { return std::holds_alternative<std::size_t*>(field); }
+
+std::string text_of_value(const Key& key, const Config& config) {
+  const auto names = choices(key);
+  const double value = number(key, config);
+  if (!names.empty()) return "\"" + std::string(names[static_cast<std::size_t>(value)]) + "\"";
+  const Field field = field_of(key, config);
+  if (std::holds_alternative<bool*>(field)) return value != 0 ? "true" : "false";
+  return text_of(value, is_size(field));
+}
+
+/// Insertions, deletions and replacements between two texts.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j < row.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+std::string_view last_name(std::string_view pointer) {
+  return pointer.substr(pointer.rfind('/') + 1);
+}
+
+}  // namespace
+
+const std::vector<Key>& all() {
+  // Never destroyed, so that static objects may still dump their configuration at exit.
+  static const auto& keys = *new std::vector<Key>(make_table());
+  return keys;
+}
+
+std::vector<std::string_view> choices(const Key& key) {
+  const Field field = field_of(key, Config{});
+  if (std::holds_alternative<pool::PoolMode*>(field)) return {kModes.begin(), kModes.end()};
+  if (std::holds_alternative<pool::MisusePolicy*>(field)) return {kMisuse.begin(), kMisuse.end()};
+  if (std::holds_alternative<LogLevel*>(field)) return {kLevels.begin(), kLevels.end()};
+  return {};
+}
+
+std::string allowed(const Key& key) {
+  const auto names = choices(key);
+  if (!names.empty()) {
+    std::string text = "one of";
+    for (const auto& name : names) {
+      text += (name == names.front() ? " \"" : ", \"") + std::string(name) + "\"";
+    }
+    return text;
+  }
+  const Field field = field_of(key, Config{});
+  if (std::holds_alternative<bool*>(field)) return "true or false";
+  const bool size = is_size(field);
+  std::string text = key.range.or_zero && key.range.least > 0 ? "0 or " : "";
+  if (size) {
+    text += "a size";
+  } else {
+    text += std::holds_alternative<double*>(field) ? "a number" : "an integer";
+  }
+  text += " from " + text_of(key.range.least, size) + " to " + text_of(key.range.most, size);
+  if (size) text += " (an integer in bytes, or a string such as \"64 KiB\")";
+  return text;
+}
+
+double number(const Key& key, const Config& config) {
+  return std::visit([](const auto* value) { return static_cast<double>(*value); },
+                    field_of(key, config));
+}
+
+std::string complaint(const Key& key, const Config& config) {
+  const double value = number(key, config);
+  const auto names = choices(key);
+  Range range = key.range;
+  if (!names.empty()) range = {0, static_cast<double>(names.size() - 1), false};
+  if (std::holds_alternative<bool*>(field_of(key, config))) range = {0, 1, false};
+  const bool within = value >= range.least && value <= range.most;  // false for NaN
+  if (!within && !(range.or_zero && value == 0)) {
+    const std::string found =
+        names.empty() ? text_of_value(key, config) : "enumerator " + text_of(value, false);
+    return "found " + found + ", allowed is " + allowed(key);
+  }
+  const std::string clash = key.clash(config);
+  if (clash.empty()) return {};
+  return "found " + text_of_value(key, config) + ", which is " + clash + "; allowed is " +
+         allowed(key);
+}
+
+void check(const Config& config, std::string_view name) {
+  for (const Key& key : all()) {
+    const std::string wrong = complaint(key, config);
+    if (!wrong.empty()) throw ConfigError(std::string(name) + ": " + key.pointer + ": " + wrong);
+  }
+}
+
+std::string nearest(std::string_view pointer) {
+  pointer = pointer.substr(0, 80);  // bounds the work; no key is as long
+  std::string best;
+  std::size_t best_distance = SIZE_MAX;
+  const auto consider = [&](std::string_view candidate) {
+    // The right name in the wrong object is as near as one wrong letter.
+    const std::size_t far =
+        last_name(candidate) == last_name(pointer) ? 1 : distance(pointer, candidate);
+    if (far < best_distance) {
+      best_distance = far;
+      best = candidate;
+    }
+  };
+  for (const Key& key : all()) {
+    consider(key.pointer);
+    for (auto end = key.pointer.rfind('/'); end > 0; end = key.pointer.rfind('/', end - 1)) {
+      consider(std::string_view(key.pointer).substr(0, end));
+    }
+  }
+  return best;
+}
+
+std::string guide() {
+  std::string text =
+      "# Configuration keys\n\n"
+      "A configuration is one JSON object; every key may be left out and then has its default.\n"
+      "Sizes are integers in bytes or strings such as \"64 KiB\" or \"1.5 GiB\". An unknown key, "
+      "a\n"
+      "key given twice, a wrong type, a value out of range and a key without effect are errors.\n"
+      "`configs/default.json` spells every default; `configs/forebay.schema.json` is the schema\n"
+      "for editors. `forebay config check FILE` checks a file.\n\n"
+      "`pool` is the memory of a device, `pinned` the pinned host memory of a CUDA device (its\n"
+      "capacity 0 means 1 GiB). In passthrough mode a pool's `address_range`, `handle_size`,\n"
+      "`slab` and `buddy` have no effect and must be left out.\n\n"
+      "| JSON pointer | default | allowed | meaning |\n|---|---|---|---|\n";
+  const Config defaults;
+  for (const Key& key : all()) {
+    text += "| `" + key.pointer + "` | " + text_of_value(key, defaults) + " | " + allowed(key) +
+            " | " + key.description + " |\n";
+  }
+  return text;
+}
+
+}  // namespace forebay::config_keys

@@ -1,0 +1,92 @@
+// The statistics document of a device: forebay.stats/1.
+#include <chrono>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "forebay/pool/stats.hpp"
+#include "forebay/runtime/device.hpp"
+
+namespace forebay {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::uint64_t read(const Counter& counter) { return counter.load(std::memory_order_relaxed); }
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[sizeof "2000-01-01T00:00:00Z"];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+ordered_json device_json(const Device& device) {
+  const DeviceInfo& info = device.info();
+  return {{"kind", info.kind == DeviceKind::host ? "host" : "cuda"},
+          {"index", info.index},
+          {"name", info.name},
+          {"total", info.total_bytes},
+          {"free", device.free_bytes()},
+          {"architecture", info.architecture},
+          {"multiprocessors", info.multiprocessors},
+          {"cuinit_s", info.cuinit_s},
+          {"context_s", info.context_s},
+          {"driver_calls", device.driver_calls()}};
+}
+
+ordered_json kernels_json(const KernelCounters& kernels) {
+  return {{"memory_hits", read(kernels.memory_hits)},
+          {"disk_hits", read(kernels.disk_hits)},
+          {"compiled", read(kernels.compiled)},
+          {"failed", read(kernels.failed)},
+          {"interpreted_launches", read(kernels.interpreted_launches)},
+          {"compiled_launches", read(kernels.compiled_launches)},
+          {"compile_us", read(kernels.compile_us)}};
+}
+
+ordered_json fusion_json(const FusionCounters& fusion) {
+  return {{"programs", read(fusion.programs)},
+          {"operations", read(fusion.operations)},
+          {"launches", read(fusion.launches)},
+          {"plans", read(fusion.plans)},
+          {"ends",
+           {{"read", read(fusion.ends.read)},
+            {"max_ops", read(fusion.ends.max_ops)},
+            {"max_inputs", read(fusion.ends.max_inputs)},
+            {"max_height", read(fusion.ends.max_height)},
+            {"pinned_bytes", read(fusion.ends.pinned_bytes)},
+            {"consumer", read(fusion.ends.consumer)}}}};
+}
+
+ordered_json pool_json(const pool::Pool& pool) {
+  return ordered_json::parse(pool::to_json(pool.stats()));
+}
+
+}  // namespace
+
+std::string Device::make_stats_json() const {
+  ordered_json document;
+  document["schema"] = "forebay.stats/1";
+  document["time"] = utc_now();
+  document["device"] = device_json(*this);
+  document["config"] = ordered_json::parse(config_.to_json());
+  document["pool"] = pool_json(pool_);
+  if (info_.kind != DeviceKind::host) document["pinned"] = pool_json(pinned_);
+  document["kernels"] = kernels_json(counters_.kernels);
+  document["fusion"] = fusion_json(counters_.fusion);
+  document["autograd"] = {{"live_nodes", read(counters_.autograd.live_nodes)}};
+  document["events"] = read(counters_.events);
+  document["tensor_tables"] = read(counters_.tensor_tables);
+  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string Device::stats_json() const {
+  if (state_.load(std::memory_order_acquire) == State::closed) return last_stats_;
+  if (forked()) require_open();
+  return make_stats_json();
+}
+
+}  // namespace forebay

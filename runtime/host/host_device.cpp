@@ -1,0 +1,84 @@
+#include "runtime/host/host_device.hpp"
+
+#include <utility>
+
+#include "forebay/runtime/log.hpp"
+#include "runtime/host/host_memory.hpp"
+
+namespace forebay::host {
+
+namespace {
+
+/// A stream of the host. When the last handle of a created one is gone, the pool forgets it.
+class HostStream final : public Stream::State {
+ public:
+  HostStream(std::weak_ptr<HostDevice> device, pool::StreamId stream, bool retires)
+      : device_(std::move(device)), retires_(retires) {
+    id = stream;
+  }
+  ~HostStream() override {
+    if (!retires_) return;
+    const auto device = device_.lock();
+    if (device != nullptr && !device->closed()) device->pool().retire_stream(id);
+  }
+  void synchronize() const override {
+    const auto device = device_.lock();
+    if (device == nullptr) throw ClosedError("the device host was closed");
+    device->synchronize();
+  }
+
+ private:
+  std::weak_ptr<HostDevice> device_;
+  bool retires_;
+};
+
+DeviceInfo describe() {
+  DeviceInfo info;
+  info.kind = DeviceKind::host;
+  info.name = processor_name();
+  info.architecture = architecture();
+  info.multiprocessors = cores();
+  info.total_bytes = total_memory();
+  return info;
+}
+
+}  // namespace
+
+std::shared_ptr<HostDevice> HostDevice::open(const Config& config) {
+  std::shared_ptr<HostDevice> device(new HostDevice(describe(), config));
+  device->default_stream_ = device->make_stream(false);
+  return device;
+}
+
+HostDevice::HostDevice(DeviceInfo info, Config config)
+    : Device(std::move(info), std::move(config)),
+      source_(std::make_shared<HostSource>(info_.total_bytes)),
+      timeline_(std::make_shared<HostTimeline>()) {
+  pool_ = pool::Pool(source_, timeline_, config_.pool,
+                     [](std::string_view line) { log(LogLevel::warn, line); });
+  pinned_ = pool_;
+  config_.pool = pool_.config();
+}
+
+HostDevice::~HostDevice() { close(); }
+
+Stream HostDevice::make_stream(bool retires) {
+  auto self = std::static_pointer_cast<HostDevice>(shared_from_this());
+  return Stream(std::make_shared<HostStream>(std::move(self), timeline_->add_stream(), retires));
+}
+
+Stream HostDevice::create_stream() {
+  require_open();
+  return make_stream(true);
+}
+
+void HostDevice::synchronize() { require_open(); }
+
+std::size_t HostDevice::free_bytes() const noexcept { return source_->free_bytes(); }
+
+std::uint64_t HostDevice::driver_calls() const noexcept { return 0; }
+
+// The pool gave its memory back; the rest goes with the object.
+void HostDevice::shut_down() noexcept {}
+
+}  // namespace forebay::host
