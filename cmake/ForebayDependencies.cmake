@@ -27,7 +27,13 @@ endif()
 if(FOREBAY_BUILD_TESTS)
   FetchContent_Declare(Catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.4.0
                        FIND_PACKAGE_ARGS)
-  FetchContent_MakeAvailable(Catch2)
+  FetchContent_Declare(valijson GIT_REPOSITORY https://github.com/tristanpenman/valijson.git
+                       GIT_TAG v1.0 FIND_PACKAGE_ARGS)
+  FetchContent_MakeAvailable(Catch2 valijson)
+  if(NOT TARGET ValiJSON::valijson)  # installed packages name it without a namespace
+    set_target_properties(valijson PROPERTIES IMPORTED_GLOBAL ON)
+    add_library(ValiJSON::valijson ALIAS valijson)
+  endif()
   if(DEFINED catch2_SOURCE_DIR)  # fetched; an installed one extends the path itself
     list(APPEND CMAKE_MODULE_PATH ${catch2_SOURCE_DIR}/extras)
   endif()
