@@ -7,6 +7,9 @@ target_compile_features(forebay_options INTERFACE cxx_std_20)
 # -ffp-contract=off: a result may not depend on what the compiler likes to fuse.
 target_compile_options(forebay_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
                                                  -fvisibility=hidden -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(forebay_options INTERFACE -Wno-restrict)  # g++ 12 sees ghosts in std::string
+endif()
 set(FOREBAY_LAUNCHER "")
 if(FOREBAY_SANITIZE)
   target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer
