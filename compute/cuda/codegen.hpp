@@ -1,0 +1,31 @@
+// CUDA C++ for a program: one kernel, no include, contraction off.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "forebay/compute/program.hpp"
+
+namespace forebay::cuda {
+
+/// Threads that every generated kernel is compiled for, at most.
+inline constexpr unsigned kMapThreads = 256;
+
+/// How the kernel of a program is laid out: decided from the program alone. A thread goes through
+/// `passes` batches of `elements` elements; the loads of a batch are in flight together.
+struct KernelShape {
+  unsigned elements = 4;
+  unsigned passes = 1;  ///< more than one keeps the code of a long program small
+  bool vector = false;  ///< every access is linear: 16 bytes at a time where addresses allow
+  [[nodiscard]] unsigned per_thread() const noexcept { return elements * passes; }
+};
+[[nodiscard]] KernelShape kernel_shape(const compute::Program& program);
+
+/// The name of a program's kernel: forebay_map or forebay_reduce.
+[[nodiscard]] const char* kernel_entry(const compute::Program& program) noexcept;
+
+/// The whole source, prelude in front; the kernel takes one `struct Args` (kernel_arguments.hpp).
+/// The same program gives the same text on every machine, and sizes never enter it.
+[[nodiscard]] std::string generate_kernel(const compute::Program& program);
+
+}  // namespace forebay::cuda

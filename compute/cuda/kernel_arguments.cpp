@@ -1,0 +1,125 @@
+#include "compute/cuda/kernel_arguments.hpp"
+
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <limits>
+
+#include "compute/cuda/text.hpp"
+
+namespace forebay::cuda {
+
+using compute::Access;
+using compute::Binding;
+using compute::Program;
+
+bool needs_coordinates(const Program& program) {
+  if (program.reduction) return true;
+  for (const compute::Leaf& leaf : program.leaves) {
+    if (leaf.access == Access::strided) return true;
+  }
+  return false;
+}
+
+std::string declare_arguments(const Program& program) {
+  const bool coordinates = needs_coordinates(program);
+  Text text;
+  text.line("struct Args {");
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    text.line("  const ", type_name(program.leaves[k].type), "* leaf", k, ";");
+    if (program.leaves[k].access != Access::strided) continue;
+    for (unsigned d = 0; d < program.rank; ++d) text.line("  long long stride", k, "_", d, ";");
+  }
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    text.line("  ", type_name(program.type_of(program.outputs[k].value)), "* out", k, ";");
+  }
+  if (coordinates) {
+    for (unsigned d = 0; d < program.rank; ++d) text.line("  long long extent", d, ";");
+  }
+  if (program.reduction) {
+    const DType type = program.type_of(program.reduction->value);
+    text.line("  ", type_name(type), "* result;");
+    text.line("  ", sum_type(type), "* partials;");
+    text.line("  unsigned* tickets;");
+    text.line("  long long kept, reduced, chunk;");
+    text.line("  unsigned splits, group_log2, columns_log2, inner;");
+  } else {
+    text.line("  long long count;");
+  }
+  text.line("  unsigned vector, narrow;");
+  if (coordinates) {
+    for (unsigned d = 0; d < program.rank; ++d) text.line("  unsigned magic", d, ", shift", d, ";");
+  }
+  for (std::size_t k = 0; k < program.scalars.size(); ++k) {
+    text.line("  ", type_name(program.scalars[k]), " scalar", k, ";");
+  }
+  text.line("};");
+  return std::move(text).str();
+}
+
+template <typename T>
+void ArgumentBuffer::put(T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  assert(size_ % sizeof(T) == 0);
+  if (size_ + sizeof(T) > bytes_.size()) {
+    throw Error("a program's kernel parameters take more than 4096 bytes; its limits were ignored");
+  }
+  std::memcpy(bytes_.data() + size_, &value, sizeof(T));
+  size_ += sizeof(T);
+}
+
+ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
+                               const LaunchChoices& choices) {
+  const bool coordinates = needs_coordinates(program);
+  std::int64_t count = 1;
+  for (const std::int64_t extent : binding.extents) count *= extent;
+
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    put(binding.leaves[k]);
+    if (program.leaves[k].access != Access::strided) continue;
+    for (unsigned d = 0; d < program.rank; ++d) put(binding.strides[k][d]);
+  }
+  for (void* const output : binding.outputs) put(output);
+  if (coordinates) {
+    for (unsigned d = 0; d < program.rank; ++d) put(binding.extents[d]);
+  }
+  if (program.reduction) {
+    const ReducePlan& plan = choices.plan;
+    put(binding.reduction);
+    put(choices.scratch.partials);
+    put(choices.scratch.tickets);
+    put(plan.kept);
+    put(plan.reduced);
+    put(plan.chunk);
+    put(plan.splits);
+    put(plan.group_log2);
+    put(plan.columns_log2);
+    put(std::uint32_t{plan.inner});
+  } else {
+    put(count);
+  }
+  put(std::uint32_t{choices.vector});
+  // Blocks look at indices up to one block's worth beyond the end.
+  put(std::uint32_t{count < std::int64_t{std::numeric_limits<std::int32_t>::max()} - 65536});
+  if (coordinates) {
+    for (unsigned d = 0; d < program.rank; ++d) {
+      const Division division = division_by(static_cast<std::uint64_t>(binding.extents[d]));
+      put(division.magic);
+      put(division.shift);
+    }
+  }
+  for (const std::uint32_t bits : binding.scalars) put(bits);
+  // The structure's size is a multiple of its alignment; the launch copies all of it.
+  if (size_ % 8 != 0) put(std::uint32_t{0});
+}
+
+// Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
+Division division_by(std::uint64_t extent) noexcept {
+  if (extent == 0 || extent >= (std::uint64_t{1} << 31)) return {};
+  const auto shift = static_cast<std::uint32_t>(std::bit_width(extent - 1));
+  const std::uint64_t magic =
+      ((std::uint64_t{1} << 32) * ((std::uint64_t{1} << shift) - extent)) / extent + 1;
+  return {static_cast<std::uint32_t>(magic), shift};
+}
+
+}  // namespace forebay::cuda

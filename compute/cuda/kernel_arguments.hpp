@@ -1,0 +1,67 @@
+// The one parameter of a generated kernel: its declaration as text, and its bytes for a launch.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "compute/cuda/reduce_plan.hpp"
+#include "forebay/compute/backend.hpp"
+#include "forebay/compute/program.hpp"
+
+namespace forebay::cuda {
+
+/// The bytes that a kernel's parameters may take on every device and driver.
+inline constexpr std::size_t kParameterBytes = 4096;
+
+/// Within these, the parameters of any program fit, every leaf priced as strided in eight
+/// dimensions and every free operand as a scalar.
+inline constexpr compute::Limits kLimits{.max_ops = 192, .max_leaves = 30, .max_outputs = 8};
+
+/// Where a reduction finds its scratch memory; unused without a split.
+struct ReduceScratch {
+  void* partials = nullptr;
+  void* tickets = nullptr;
+};
+
+/// How a run goes through a kernel, decided for each launch and never part of the kernel.
+struct LaunchChoices {
+  bool vector = false;  ///< 16-byte accesses are aligned
+  ReducePlan plan;      ///< with a reduction
+  ReduceScratch scratch;
+};
+
+/// The bytes of `struct Args`, in the order in which `declare_arguments` names the members:
+/// everything of eight bytes first, then everything of four.
+class ArgumentBuffer {
+ public:
+  ArgumentBuffer(const compute::Program& program, const compute::Binding& binding,
+                 const LaunchChoices& choices);
+  [[nodiscard]] void* data() noexcept { return bytes_.data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  template <typename T>
+  void put(T value);
+  void put_division(std::uint64_t extent);
+
+  alignas(8) std::array<std::byte, kParameterBytes> bytes_;
+  std::size_t size_ = 0;
+};
+
+/// Whether kernels of this program need coordinates: a strided leaf, or a reduction.
+[[nodiscard]] bool needs_coordinates(const compute::Program& program);
+
+/// `struct Args { … };` for a program. Members: leafK, strideK_D, outK, scalarK; count or the
+/// reduction's; with coordinates extentD, magicD and shiftD.
+[[nodiscard]] std::string declare_arguments(const compute::Program& program);
+
+/// Division of n < 2^31 by a fixed d >= 1: (high32(n * magic) + n) >> shift.
+struct Division {
+  std::uint32_t magic = 0;
+  std::uint32_t shift = 0;
+};
+[[nodiscard]] Division division_by(std::uint64_t extent) noexcept;
+
+}  // namespace forebay::cuda

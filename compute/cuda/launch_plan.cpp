@@ -1,0 +1,62 @@
+#include "compute/cuda/launch_plan.hpp"
+
+#include <limits>
+
+namespace forebay::cuda {
+namespace {
+
+using compute::Access;
+using compute::Binding;
+using compute::Program;
+
+bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+
+bool all_aligned(const Program& program, const Binding& binding) {
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if (program.leaves[k].access == Access::linear && !aligned(binding.leaves[k])) return false;
+  }
+  for (const void* const output : binding.outputs) {
+    if (!aligned(output)) return false;
+  }
+  return true;
+}
+
+unsigned grid(std::int64_t blocks) {
+  if (blocks > std::numeric_limits<std::int32_t>::max()) {
+    throw Error("a tensor of this size needs " + std::to_string(blocks) +
+                " blocks; a launch has at most 2147483647");
+  }
+  return static_cast<unsigned>(blocks);
+}
+
+}  // namespace
+
+LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const Binding& binding,
+                       int multiprocessors) {
+  LaunchPlan launch;
+  if (program.reduction) {
+    ReducePlan& plan = launch.choices.plan;
+    plan = plan_reduction(binding.extents, program.reduced_dims);
+    if (plan.kept == 0) return launch;
+    launch.choices.vector =
+        shape.vector && (plan.kept == 1 || plan.reduced % 4 == 0) && all_aligned(program, binding);
+    launch.threads = plan.threads();
+    launch.blocks = grid(plan.blocks());
+    return launch;
+  }
+  std::int64_t count = 1;
+  for (const std::int64_t extent : binding.extents) count *= extent;
+  if (count == 0) return launch;
+  launch.choices.vector = shape.vector && all_aligned(program, binding);
+  // Small maps use small blocks, so that every multiprocessor has one.
+  launch.threads = kMapThreads;
+  const auto blocks = [&] {
+    const std::int64_t elements = std::int64_t{launch.threads} * shape.per_thread();
+    return (count + elements - 1) / elements;
+  };
+  while (launch.threads > 64 && blocks() < multiprocessors) launch.threads /= 2;
+  launch.blocks = grid(blocks());
+  return launch;
+}
+
+}  // namespace forebay::cuda

@@ -1,0 +1,58 @@
+// The parts of a program as code, from which map and reduction kernels are put together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/cuda/codegen.hpp"
+#include "compute/cuda/text.hpp"
+#include "forebay/compute/program.hpp"
+
+namespace forebay::cuda {
+
+/// Writes the pieces of one program. Conventions of the code: `a` are the arguments, `vK` is value
+/// K, `xK[e]` the loaded element e of leaf K, `yK[e]` the element of output K, `i` the linear index
+/// of an element and `cD` its coordinate in dimension D. Everything of one element stands between
+/// braces, so that names do not clash.
+class ProgramText {
+ public:
+  ProgramText(const compute::Program& program, const KernelShape& shape)
+      : program_(program), shape_(shape) {}
+
+  /// Values that are the same for all elements: scalars and single leaves.
+  void constants(Text& text) const;
+  /// The arrays xK and yK.
+  void arrays(Text& text) const;
+  /// The statements that turn elements (`xK[e]`, or memory if the kernel is looped) into values.
+  void values(Text& text) const;
+  /// `cD` for `dims` (outermost first) from the index `index`.
+  void split(Text& text, const std::vector<unsigned>& dims, std::string_view index) const;
+  /// The expression that reads one element of leaf k. Strided leaves add the coordinates of `dims`
+  /// to `pK` if the kernel has such a base (a reduction), else to the leaf's address.
+  [[nodiscard]] std::string element(std::size_t k, const std::vector<unsigned>& dims) const;
+
+  /// xK[e] = the element of leaf K at the place that `i` and `cD` say, 0 unless `inside`.
+  void load_element(Text& text, const std::vector<unsigned>& dims) const;
+  void store_element(Text& text) const;
+  /// Sixteen bytes of every leaf or output: elements 4q to 4q + 3 at linear index `i`.
+  void load_quad(Text& text) const;
+  void store_quad(Text& text) const;
+
+  [[nodiscard]] bool uses_index() const;
+  [[nodiscard]] std::string value(compute::Value value) const;
+
+ private:
+  [[nodiscard]] bool per_element(std::size_t leaf) const {
+    return program_.leaves[leaf].access != compute::Access::single;
+  }
+
+  const compute::Program& program_;
+  const KernelShape& shape_;
+};
+
+/// Roughly the instructions of one element; loads of strided leaves count with their dimensions.
+[[nodiscard]] unsigned weight(const compute::Program& program);
+
+}  // namespace forebay::cuda

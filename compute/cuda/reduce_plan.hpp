@@ -1,0 +1,47 @@
+// How a reduction is spread over blocks and threads: a function of its shape alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "forebay/compute/program.hpp"
+
+namespace forebay::cuda {
+
+/// Elements that one thread takes from its row in one step: two runs of four.
+inline constexpr unsigned kStepElements = 8;
+inline constexpr unsigned kReduceThreads = 256;
+/// The most blocks of a reduction whose rows are split, and the most partial sums that they write.
+inline constexpr unsigned kSplitBlocks = 4096;
+inline constexpr unsigned kSplitPartials = 65536;
+
+/// The tree of a reduction. A *row* is what is summed into one result: `reduced` elements for each
+/// of the `kept` results. A block holds `columns` rows at a time, `group` threads each; long rows
+/// are cut into `splits` chunks, each a block's, and the last block to finish adds their sums.
+///
+/// Invariants: a function of `kept`, `reduced` and `inner`, so that a sum has the same bits
+/// whatever was fused in front of it, wherever it lies, however many multiprocessors there are;
+/// group and columns are powers of two with group * columns <= kReduceThreads;
+/// chunk is a multiple of group * kStepElements.
+struct ReducePlan {
+  std::int64_t kept = 1;
+  std::int64_t reduced = 1;
+  std::int64_t chunk = 1;
+  std::int64_t tiles = 1;  ///< blocks side by side, `columns` rows each
+  std::uint32_t splits = 1;
+  std::uint32_t group_log2 = 0;
+  std::uint32_t columns_log2 = 0;
+  bool inner = true;  ///< neighbours in memory belong to one row, so neighbouring threads share it
+
+  [[nodiscard]] std::int64_t blocks() const noexcept { return tiles * splits; }
+  [[nodiscard]] unsigned threads() const noexcept { return 1U << (group_log2 + columns_log2); }
+  /// Partial sums of eight bytes that the blocks leave for the last one; 0 without a split.
+  [[nodiscard]] std::size_t partials() const noexcept {
+    return splits == 1 ? 0 : static_cast<std::size_t>(blocks()) << columns_log2;
+  }
+};
+
+/// `reduced_dims` as in Program. Extents of 1 do not matter.
+[[nodiscard]] ReducePlan plan_reduction(const Dims& extents, std::uint8_t reduced_dims) noexcept;
+
+}  // namespace forebay::cuda
