@@ -1,0 +1,39 @@
+#include "tools/forebay/json_reader.hpp"
+
+#include "forebay/pool/error.hpp"
+#include "tests/support/catch.hpp"
+
+using forebay::tools::JsonDocument;
+
+TEST_CASE("look-ups answer only what is there and of the type") {
+  const JsonDocument d(R"({"a": {"b": [1, 2.5, "x"]}, "t": true, "n": -3, "z": null})", "test");
+  CHECK(d.number("/a/b/1") == 2.5);
+  CHECK(d.count("/a/b/0") == 1U);
+  CHECK_FALSE(d.count("/a/b/1").has_value());
+  CHECK_FALSE(d.count("/n").has_value());
+  CHECK(d.number("/n") == -3.0);
+  CHECK(d.text("/a/b/2") == "x");
+  CHECK(d.size("/a/b") == 3);
+  CHECK(d.size("/a") == 0);
+  CHECK(d.flag("/t") == true);
+  CHECK_FALSE(d.flag("/n").has_value());
+  CHECK_FALSE(d.number("/a/nothing").has_value());
+  CHECK_FALSE(d.number("/a/b/7").has_value());
+  CHECK_FALSE(d.number("/z").has_value());
+  CHECK(d.members("/a") == std::vector<std::string>{"b"});
+  CHECK(d.members("/t").empty());
+  CHECK(d.json("/a/b") == "[1,2.5,\"x\"]");
+  CHECK(d.json("/gone") == "null");
+}
+
+TEST_CASE("text that is not JSON is refused with its name and place") {
+  try {
+    const JsonDocument d("{\"a\": }", "dump.json");
+    FAIL("accepted");
+  } catch (const forebay::Error& error) {
+    const std::string line = error.what();
+    INFO(line);
+    CHECK(line.find("dump.json") != std::string::npos);
+    CHECK(line.find("byte 7") != std::string::npos);
+  }
+}

@@ -1,0 +1,47 @@
+#include "tests/support/catch.hpp"
+#include "tests/tools/child.hpp"
+
+using forebay::test::Folder;
+using forebay::test::Outcome;
+using forebay::test::run_forebay;
+
+namespace {
+const std::string kExample = FOREBAY_SOURCE_DIR "/tests/tools/stats_example.json";
+}
+
+TEST_CASE("stats prints a dump and is content when it adds up") {
+  const Outcome outcome = run_forebay({"stats", kExample});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  CHECK(outcome.out.find("cuda:0 (NVIDIA H200)") != std::string::npos);
+}
+
+TEST_CASE("stats shows a dump that does not add up, and says so") {
+  const Folder folder;
+  std::string text = Folder::read(kExample);
+  const std::string from = "\"free\": {\"current\": 5242880";
+  const std::size_t place = text.find(from);
+  REQUIRE(place != std::string::npos);
+  text.replace(place, from.size(), "\"free\": {\"current\": 5242881");
+  const Outcome outcome = run_forebay({"stats", folder.with("wrong.json", text)});
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.find("NVIDIA H200") != std::string::npos);
+  CHECK(forebay::test::lines(outcome.err) == 1);
+  CHECK(outcome.err.find("does not add up") != std::string::npos);
+  CHECK(outcome.err.find("5242881") != std::string::npos);
+}
+
+TEST_CASE("stats refuses what is no dump in one line") {
+  const Folder folder;
+  for (const std::string& file :
+       {folder.with("empty", ""), folder.with("text", "words"), folder.with("other", "{\"a\": 1}"),
+        folder.file("missing"), folder.file("")}) {
+    const Outcome outcome = run_forebay({"stats", file});
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(outcome.out.empty());
+    CHECK(forebay::test::lines(outcome.err) == 1);
+    CHECK(outcome.err.find(file) != std::string::npos);
+  }
+}

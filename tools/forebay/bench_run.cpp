@@ -1,0 +1,66 @@
+#include "tools/forebay/bench_run.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+namespace forebay::tools {
+namespace {
+
+bool spells_device(const std::string& id) {
+  if (id == "auto" || id == "host" || id == "cuda") return true;
+  return id.size() > 5 && id.size() <= 8 && id.rfind("cuda:", 0) == 0 &&
+         std::all_of(id.begin() + 5, id.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+const BenchOptions& checked(const BenchOptions& options) {
+  if (!spells_device(options.device)) {
+    throw UsageError("--device takes auto, host, cuda or cuda:N, not '" + options.device + "'");
+  }
+  if (!options.json_file.empty() && options.json_file == options.stats_file) {
+    throw UsageError("--json and --stats both name '" + options.json_file +
+                     "'; give each a file of its own");
+  }
+  return options;
+}
+
+Runtime make_runtime(const BenchOptions& options, const std::function<void(Config&)>& adjust) {
+  Config config = load_config(options.config_file);
+  if (adjust) adjust(config);
+  return Runtime::create(config);
+}
+
+}  // namespace
+
+void BenchOptions::declare(OptionSet& options) {
+  options.text("device", device, "auto|host|cuda[:N]", "where to compute");
+  options.text("config", config_file, "FILE", "configuration, see 'forebay config schema'");
+  options.text("json", json_file, "FILE|-", "write the results as JSON; - is standard output");
+  options.text("stats", stats_file, "FILE|-", "write the device's statistics (forebay.stats/1)");
+}
+
+Config load_config(const std::string& file) { return file.empty() ? Config{} : Config::load(file); }
+
+BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust)
+    : json_(checked(options).json_file),
+      stats_(options.stats_file),
+      runtime_(make_runtime(options, adjust)),
+      device_(&runtime_.device(options.device)) {}
+
+void BenchRun::say(const std::string& line) const {
+  const bool machine = json_.is_standard_output() || stats_.is_standard_output();
+  std::FILE* out = machine ? stderr : stdout;
+  std::fprintf(out, "%s\n", line.c_str());
+  std::fflush(out);
+}
+
+void BenchRun::take_stats() {
+  if (stats_.wanted()) stats_text_ = device_->stats_json();
+}
+
+void BenchRun::finish(const std::string& json) {
+  json_.write(json);
+  stats_.write(stats_text_);
+}
+
+}  // namespace forebay::tools

@@ -1,0 +1,50 @@
+// What every bench shares: its common options, its device, and where its results go.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "forebay/runtime/runtime.hpp"
+#include "tools/forebay/command.hpp"
+#include "tools/forebay/output.hpp"
+
+namespace forebay::tools {
+
+/// The options that every bench takes.
+struct BenchOptions {
+  std::string device = "auto";
+  std::string config_file;
+  std::string json_file;
+  std::string stats_file;
+
+  void declare(OptionSet& options);
+};
+
+/// The configuration in `file`, or the default one for an empty name. Throws ConfigError.
+[[nodiscard]] Config load_config(const std::string& file);
+
+/// A bench while it runs. Mistakes come out in the order of what they would cost: words, files,
+/// the configuration, the device.
+class BenchRun {
+ public:
+  /// `adjust` may change the configuration before the device opens. Throws UsageError, ConfigError,
+  /// DeviceError, DriverError and Error for files that cannot be written.
+  explicit BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust = {});
+
+  [[nodiscard]] Device& device() noexcept { return *device_; }
+  /// One line for people: on standard output, or on standard error where that carries the JSON.
+  void say(const std::string& line) const;
+  /// Keeps the device's statistics as they are now for `finish`. No cost when nobody wants them.
+  void take_stats();
+  /// Writes the files that were asked for.
+  void finish(const std::string& json);
+
+ private:
+  OutputFile json_;
+  OutputFile stats_;
+  Runtime runtime_;
+  Device* device_;
+  std::string stats_text_;
+};
+
+}  // namespace forebay::tools

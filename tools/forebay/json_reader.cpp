@@ -1,0 +1,73 @@
+#include "tools/forebay/json_reader.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "forebay/pool/error.hpp"
+
+namespace forebay::tools {
+
+using Json = nlohmann::json;
+
+struct JsonDocument::Impl {
+  Json root;
+
+  [[nodiscard]] const Json* find(const std::string& pointer) const {
+    const Json::json_pointer place(pointer);
+    return root.contains(place) ? &root.at(place) : nullptr;
+  }
+};
+
+JsonDocument::JsonDocument(std::string_view text, std::string_view name) {
+  try {
+    impl_ = std::make_unique<Impl>(Impl{Json::parse(text)});
+  } catch (const Json::parse_error& error) {
+    throw Error("'" + std::string(name) + "' is not JSON: it breaks at byte " +
+                std::to_string(error.byte));
+  }
+}
+JsonDocument::~JsonDocument() = default;
+
+std::optional<double> JsonDocument::number(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr && found->is_number() ? std::optional(found->get<double>())
+                                                : std::nullopt;
+}
+
+std::optional<std::uint64_t> JsonDocument::count(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr && found->is_number_unsigned()
+             ? std::optional(found->get<std::uint64_t>())
+             : std::nullopt;
+}
+
+std::optional<bool> JsonDocument::flag(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr && found->is_boolean() ? std::optional(found->get<bool>()) : std::nullopt;
+}
+
+std::optional<std::string> JsonDocument::text(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr && found->is_string() ? std::optional(found->get<std::string>())
+                                                : std::nullopt;
+}
+
+std::vector<std::string> JsonDocument::members(const std::string& pointer) const {
+  std::vector<std::string> names;
+  const Json* found = impl_->find(pointer);
+  if (found != nullptr && found->is_object()) {
+    for (const auto& item : found->items()) names.push_back(item.key());
+  }
+  return names;
+}
+
+std::size_t JsonDocument::size(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr && found->is_array() ? found->size() : 0;
+}
+
+std::string JsonDocument::json(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr ? found->dump() : "null";
+}
+
+}  // namespace forebay::tools

@@ -1,0 +1,21 @@
+// The command `forebay`.
+#include <string>
+#include <vector>
+
+#include "tools/forebay/clock.hpp"
+#include "tools/forebay/command_line.hpp"
+#include "tools/forebay/commands.hpp"
+
+int main(int argc, char** argv) {
+  using namespace forebay::tools;
+  mark_process_start();
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_devices());
+  commands.push_back(make_bench_cold_start());
+  commands.push_back(make_bench_reinit());
+  commands.push_back(make_stats());
+  commands.push_back(make_config_check());
+  commands.push_back(make_config_show());
+  commands.push_back(make_config_schema());
+  return run_command_line(commands, std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,34 @@
+// Files that a command writes at its end, found writable at its start.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace forebay::tools {
+
+/// A file that is opened before the work and written after it, so that a name that cannot be
+/// written costs no work. What the file held stays until `write`; a file that was made here and
+/// never written is removed again.
+class OutputFile {
+ public:
+  OutputFile() = default;  ///< wanted by nobody: `write` does nothing
+  /// "-" is standard output, "" nothing. Throws Error that names the file and the reason.
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  [[nodiscard]] bool wanted() const noexcept { return descriptor_ >= 0; }
+  [[nodiscard]] bool is_standard_output() const noexcept { return path_ == "-"; }
+  /// Replaces what the file held. Throws Error when not all of it could be written.
+  void write(std::string_view text);
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::string path_;
+  int descriptor_ = -1;
+  bool remove_at_end_ = false;
+};
+
+}  // namespace forebay::tools

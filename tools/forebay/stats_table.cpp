@@ -1,0 +1,113 @@
+#include "tools/forebay/stats_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+#include "forebay/pool/error.hpp"
+
+namespace forebay::tools {
+namespace {
+
+/// Fields that a document of forebay.stats/1 may have beside those that it must have.
+constexpr std::array<std::string_view, 6> kBeside = {"timeline",  "extents",         "reserve",
+                                                     "unreserve", "allocate_region", "free_region"};
+
+/// Fills a struct of pool/stats.hpp from the list of its fields.
+class Filler {
+ public:
+  Filler(const JsonDocument& document, const std::string& name)
+      : document_(document), name_(name) {}
+
+  template <typename Struct>
+  void fill(const std::string& pointer, Struct& target) const {
+    Struct::each_field(
+        [&](std::string_view field, pool::Merge /*merge*/, auto& value) {
+          const std::string place = pointer + "/" + std::string(field);
+          if (document_.json(place) != "null") return fill(place, value);
+          if (std::find(kBeside.begin(), kBeside.end(), field) == kBeside.end()) {
+            refuse(place, "value");
+          }
+        },
+        target);
+  }
+  void fill(const std::string& pointer, pool::Count& target) const {
+    target = required(document_.count(pointer), pointer, "whole number");
+  }
+  void fill(const std::string& pointer, double& target) const {
+    target = required(document_.number(pointer), pointer, "number");
+  }
+  void fill(const std::string& pointer, pool::Histogram& target) const {
+    for (const std::string& key : document_.members(pointer)) {
+      fill(pointer + "/" + key, target[std::strtoull(key.c_str(), nullptr, 10)]);
+    }
+  }
+  template <typename Item>
+  void fill(const std::string& pointer, std::vector<Item>& target) const {
+    target.resize(document_.size(pointer));
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      fill(pointer + "/" + std::to_string(i), target[i]);
+    }
+  }
+
+ private:
+  template <typename T>
+  T required(std::optional<T> found, const std::string& pointer, const char* what) const {
+    if (!found) refuse(pointer, what);
+    return *found;
+  }
+  [[noreturn]] void refuse(const std::string& pointer, const char* what) const {
+    throw Error("'" + name_ + "' has no " + what + " at " + pointer +
+                ", where every forebay.stats/1 has one");
+  }
+
+  const JsonDocument& document_;
+  const std::string& name_;
+};
+
+/// The plain values of an object, a line each; objects inside it with their path.
+void append_object(const JsonDocument& document, const std::string& pointer,
+                   const std::string& label, std::string& text) {
+  for (const std::string& key : document.members(pointer)) {
+    const std::string place = pointer + "/" + key;
+    const std::string path = label.empty() ? key : label + "." + key;
+    if (!document.members(place).empty()) {
+      append_object(document, place, path, text);
+      continue;
+    }
+    char line[160];
+    std::snprintf(line, sizeof line, "  %-34s %20s\n", path.c_str(), document.json(place).c_str());
+    text += line;
+  }
+}
+
+}  // namespace
+
+pool::PoolStats read_pool_stats(const JsonDocument& document, const std::string& name) {
+  const std::string schema = document.text("/schema").value_or("");
+  if (schema != "forebay.stats/1") {
+    throw Error("'" + name + "' is no forebay.stats/1: " +
+                (schema.empty() ? "it has no text at /schema" : "/schema is '" + schema + "'") +
+                "; 'forebay bench cold-start --stats FILE' makes one");
+  }
+  pool::PoolStats stats;
+  Filler(document, name).fill("/pool", stats);
+  return stats;
+}
+
+std::string stats_table(const JsonDocument& document, const std::string& name) {
+  const pool::PoolStats stats = read_pool_stats(document, name);
+  const std::string kind = document.text("/device/kind").value_or("unknown");
+  std::string text = "device " + kind + ":" + document.json("/device/index") + " (" +
+                     document.text("/device/name").value_or("unnamed") + ") at " +
+                     document.text("/time").value_or("an unknown time") + "\n\n" +
+                     pool::to_table(stats);
+  for (const char* part : {"kernels", "fusion", "autograd"}) {
+    text += std::string("\n") + part + "\n";
+    append_object(document, std::string("/") + part, "", text);
+  }
+  return text;
+}
+
+}  // namespace forebay::tools
