@@ -1,0 +1,25 @@
+// The fake driver keeps the contract that the driver keeps.
+#include "tests/support/catch.hpp"
+#include "tests/support/driver_contract.hpp"
+#include "tests/support/fake_driver.hpp"
+
+using namespace forebay::testing;
+
+namespace {
+
+void hold_against(std::span<const ContractClause> clauses) {
+  for (const ContractClause& clause : clauses) {
+    DYNAMIC_SECTION(clause.name) {
+      FakeDriver fake;
+      clause.check({fake.api(), [&](CUstream stream) { fake.hold(stream); },
+                    [&](CUstream stream) { fake.let_go(stream); }});
+      CHECK(fake.leaks() == "");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the fake driver keeps the contract on memory") { hold_against(memory_contract()); }
+TEST_CASE("the fake driver keeps the contract on streams") { hold_against(stream_contract()); }
+TEST_CASE("the fake driver keeps the contract on captures") { hold_against(capture_contract()); }

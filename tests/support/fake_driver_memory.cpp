@@ -1,0 +1,355 @@
+// The fake driver's memory: reservations, physical handles, mappings, regions, pinned memory,
+// copies.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "tests/support/fake_driver_state.hpp"
+
+namespace forebay::testing {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+void* as_pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+
+/// `bytes` of host addresses at a multiple of `alignment`, without memory; null if there are none.
+void* reserve_addresses(std::size_t bytes, std::size_t alignment) {
+  void* start = mmap(nullptr, bytes + alignment, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) {
+    return nullptr;
+  }
+  const auto first = reinterpret_cast<std::uintptr_t>(start);
+  const std::uintptr_t aligned = (first + alignment - 1) / alignment * alignment;
+  if (aligned > first) {
+    munmap(start, aligned - first);
+  }
+  munmap(reinterpret_cast<void*>(aligned + bytes), first + alignment - aligned);
+  return reinterpret_cast<void*>(aligned);
+}
+
+/// The element of `ranges` that holds all of [address, address + bytes), or the end.
+template <typename Ranges, typename Size>
+auto holding(const Ranges& ranges, std::uintptr_t address, std::size_t bytes, Size size) {
+  auto at = ranges.upper_bound(address);
+  if (at == ranges.begin()) {
+    return ranges.end();
+  }
+  --at;
+  const std::size_t offset = address - at->first;
+  const std::size_t room = size(at->second);
+  return offset < room && bytes <= room - offset ? at : ranges.end();
+}
+
+constexpr auto kItself = [](std::size_t bytes) { return bytes; };
+constexpr auto kBytesOf = [](const auto& entry) { return entry.bytes; };
+
+bool overlaps_mapping(const FakeState& state, CUdeviceptr address, std::size_t bytes) {
+  const auto after = state.mappings.lower_bound(address);
+  if (after != state.mappings.end() && after->first < address + bytes) {
+    return true;
+  }
+  return holding(state.mappings, address, 1, kBytesOf) != state.mappings.end();
+}
+
+}  // namespace
+
+bool FakeState::is_device_memory(CUdeviceptr address) const {
+  return holding(reservations, address, 1, kItself) != reservations.end() ||
+         holding(regions, address, 1, kBytesOf) != regions.end();
+}
+
+bool FakeState::accessible(CUdeviceptr address, std::size_t bytes, int device) const {
+  if (!is_device_memory(address)) {
+    return holding(pinned, address, bytes, kItself) != pinned.end() ||
+           holding(registered, address, bytes, kItself) != registered.end();
+  }
+  if (holding(regions, address, bytes, kBytesOf) != regions.end()) {
+    return true;
+  }
+  const CUdeviceptr end = address + bytes;
+  while (address < end) {
+    const auto mapping = holding(mappings, address, 1, kBytesOf);
+    if (mapping == mappings.end() || (mapping->second.access >> device & 1) == 0) {
+      return false;
+    }
+    address = mapping->first + mapping->second.bytes;
+  }
+  return true;
+}
+
+void FakeState::drop_physical(CUmemGenericAllocationHandle handle) {
+  const FakePhysical& memory = physical.at(handle);
+  fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory.offset,
+            static_cast<off_t>(memory.bytes));
+  used[static_cast<std::size_t>(memory.device)] -= memory.bytes;
+  physical.erase(handle);
+}
+
+CUresult FakeCalls::cuMemGetInfo(std::size_t* free, std::size_t* total) {
+  FAKE_CALL("cuMemGetInfo", context);
+  *total = driver->options.memory;
+  *free = *total - driver->used[static_cast<std::size_t>(driver.thread().device)];
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemGetAllocationGranularity(std::size_t* granularity,
+                                                  const CUmemAllocationProp* kind,
+                                                  CUmemAllocationGranularity_flags) {
+  FAKE_CALL("cuMemGetAllocationGranularity", driver);
+  if (kind->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *granularity = driver->options.granularity;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes,
+                                        std::size_t alignment, CUdeviceptr, unsigned long long) {
+  FAKE_CALL("cuMemAddressReserve", driver);
+  const std::size_t granularity = driver->options.granularity;
+  if (bytes == 0 || bytes % granularity != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  void* start = reserve_addresses(bytes, std::max(alignment, granularity));
+  if (start == nullptr) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *address = reinterpret_cast<CUdeviceptr>(start);
+  driver->reservations[*address] = bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
+  FAKE_CALL("cuMemAddressFree", driver);
+  const auto found = driver->reservations.find(address);
+  if (found == driver->reservations.end() || found->second != bytes ||
+      overlaps_mapping(*driver, address, bytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  munmap(as_pointer(address), bytes);
+  driver->reservations.erase(found);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                                const CUmemAllocationProp* kind, unsigned long long flags) {
+  FAKE_CALL("cuMemCreate", driver);
+  const int device = kind->location.id;
+  if (bytes == 0 || bytes % driver->options.granularity != 0 || flags != 0 ||
+      kind->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      kind->location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 ||
+      device >= driver->options.devices) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::size_t& used = driver->used[static_cast<std::size_t>(device)];
+  if (bytes > driver->options.memory - used) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  const auto size = static_cast<std::int64_t>(bytes);
+  if (ftruncate(driver->file, driver->file_end + size) != 0) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  used += bytes;
+  *handle = driver->next_physical++;
+  driver->physical[*handle] = {device, bytes, driver->file_end, 0, false};
+  driver->file_end += size;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemRelease(CUmemGenericAllocationHandle handle) {
+  FAKE_CALL("cuMemRelease", driver);
+  const auto found = driver->physical.find(handle);
+  if (found == driver->physical.end() || found->second.released) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  found->second.released = true;
+  if (found->second.mappings > 0) {
+    ++driver->releases_while_mapped;  // allowed: the memory goes with its last mapping
+  } else {
+    driver->drop_physical(handle);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                             CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  FAKE_CALL("cuMemMap", driver);
+  const auto found = driver->physical.find(handle);
+  if (found == driver->physical.end() || found->second.released || bytes == 0 || flags != 0 ||
+      address % driver->options.granularity != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (offset != 0 || bytes != found->second.bytes) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  if (holding(driver->reservations, address, bytes, kItself) == driver->reservations.end() ||
+      overlaps_mapping(*driver, address, bytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (mmap(as_pointer(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, driver->file,
+           found->second.offset) == MAP_FAILED) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  ++found->second.mappings;
+  driver->mappings[address] = {bytes, handle, 0};
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
+  FAKE_CALL("cuMemUnmap", driver);
+  const auto found = driver->mappings.find(address);
+  if (found == driver->mappings.end() || found->second.bytes != bytes) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  mmap(as_pointer(address), bytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  const CUmemGenericAllocationHandle handle = found->second.handle;
+  driver->mappings.erase(found);
+  FakePhysical& memory = driver->physical.at(handle);
+  --memory.mappings;
+  if (memory.released && memory.mappings == 0) {
+    driver->drop_physical(handle);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemSetAccess(CUdeviceptr address, std::size_t bytes,
+                                   const CUmemAccessDesc* access, std::size_t count) {
+  FAKE_CALL("cuMemSetAccess", driver);
+  // Whole mappings that lie side by side.
+  const CUdeviceptr end = address + bytes;
+  std::vector<FakeMapping*> covered;
+  for (CUdeviceptr at = address; at < end;) {
+    const auto found = driver->mappings.find(at);
+    if (found == driver->mappings.end() || found->second.bytes > end - at) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    covered.push_back(&found->second);
+    at += found->second.bytes;
+  }
+  if (covered.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool gives = access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    const std::uint64_t bit = std::uint64_t{1} << access[i].location.id;
+    for (FakeMapping* mapping : covered) {
+      mapping->access = gives ? mapping->access | bit : mapping->access & ~bit;
+    }
+  }
+  mprotect(as_pointer(address), bytes,
+           covered.front()->access != 0 ? PROT_READ | PROT_WRITE : PROT_NONE);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
+  FAKE_CALL("cuMemAlloc", context);
+  if (const CUresult unsafe = driver.unsafe(); unsafe != CUDA_SUCCESS) {
+    return unsafe;
+  }
+  const int device = driver.thread().device;
+  std::size_t& used = driver->used[static_cast<std::size_t>(device)];
+  if (bytes == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
+  if (whole > driver->options.memory - used) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  void* start = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  used += whole;
+  *address = reinterpret_cast<CUdeviceptr>(start);
+  driver->regions[*address] = {whole, device};
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemFree(CUdeviceptr address) {
+  FAKE_CALL("cuMemFree", context);
+  const auto found = driver->regions.find(address);
+  if (found == driver->regions.end()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  driver->force_device(found->second.device);  // cuMemFree waits for the device
+  munmap(as_pointer(address), found->second.bytes);
+  driver->used[static_cast<std::size_t>(found->second.device)] -= found->second.bytes;
+  driver->regions.erase(found);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemHostAlloc(void** address, std::size_t bytes, unsigned int) {
+  FAKE_CALL("cuMemHostAlloc", context);
+  if (bytes == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
+  void* start = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  driver->pinned[reinterpret_cast<std::uintptr_t>(start)] = whole;
+  *address = start;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemFreeHost(void* address) {
+  FAKE_CALL("cuMemFreeHost", context);
+  const auto found = driver->pinned.find(reinterpret_cast<std::uintptr_t>(address));
+  if (found == driver->pinned.end()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  munmap(address, found->second);
+  driver->pinned.erase(found);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemHostRegister(void* address, std::size_t bytes, unsigned int) {
+  FAKE_CALL("cuMemHostRegister", context);
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  if (bytes == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto after = driver->registered.lower_bound(start);
+  if ((after != driver->registered.end() && after->first < start + bytes) ||
+      holding(driver->registered, start, 1, kItself) != driver->registered.end()) {
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  }
+  driver->registered[start] = bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemHostUnregister(void* address) {
+  FAKE_CALL("cuMemHostUnregister", context);
+  return driver->registered.erase(reinterpret_cast<std::uintptr_t>(address)) == 1
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+CUresult FakeCalls::cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned int) {
+  FAKE_CALL("cuMemHostGetDevicePointer", context);
+  *device = reinterpret_cast<CUdeviceptr>(host);
+  return driver->accessible(*device, 1, driver.thread().device) ? CUDA_SUCCESS
+                                                                : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult FakeCalls::cuPointerGetAttribute(void* data, CUpointer_attribute which,
+                                          CUdeviceptr address) {
+  FAKE_CALL("cuPointerGetAttribute", driver);
+  const bool device = driver->is_device_memory(address);
+  if (which != CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||
+      (!device && !driver->accessible(address, 1, 0))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *static_cast<unsigned int*>(data) = device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace forebay::testing

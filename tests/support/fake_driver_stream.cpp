@@ -1,0 +1,357 @@
+// The fake driver's streams, events, captures and graphs, and the copies that they order.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/support/fake_driver_state.hpp"
+
+namespace forebay::testing {
+
+bool FakeState::run_front(FakeStream& stream) {
+  if (stream.queue.empty()) {
+    return false;
+  }
+  FakeStream::Work& work = stream.queue.front();
+  if (work.awaited != nullptr && work.awaited->completed < work.position) {
+    return false;
+  }
+  const std::function<void()> run = std::move(work.run);
+  stream.queue.pop_front();
+  if (run) {
+    run();
+  }
+  ++stream.completed;
+  return true;
+}
+
+void FakeState::pump() {
+  for (bool progress = true; progress;) {
+    progress = false;
+    const auto drain = [&](FakeStream& stream) {
+      while (!stream.held && run_front(stream)) {
+        progress = true;
+      }
+    };
+    for (const auto& [handle, stream] : streams) {
+      drain(*stream);
+    }
+    for (const auto& stream : ending) {
+      drain(*stream);
+    }
+  }
+  std::erase_if(ending, [](const auto& stream) { return stream->queue.empty(); });
+}
+
+void FakeState::force(FakeStream& stream, std::uint64_t position) {
+  while (stream.completed < position) {
+    const FakeStream::Work& front = stream.queue.front();
+    if (front.awaited != nullptr) {
+      const std::shared_ptr<FakeStream> awaited = front.awaited;
+      force(*awaited, front.position);
+    }
+    run_front(stream);
+  }
+}
+
+void FakeState::force_device(int device) {
+  std::vector<std::shared_ptr<FakeStream>> all = ending;
+  for (const auto& [handle, stream] : streams) {
+    all.push_back(stream);
+  }
+  for (const auto& stream : all) {
+    if (stream->device == device) {
+      force(*stream, stream->submitted);
+    }
+  }
+  pump();
+}
+
+void FakeState::submit(const std::shared_ptr<FakeStream>& stream, FakeStream::Work work) {
+  if (stream->capture != nullptr) {
+    stream->capture->nodes.push_back(std::move(work.run));
+    return;
+  }
+  stream->queue.push_back(std::move(work));
+  ++stream->submitted;
+  pump();
+}
+
+CUresult FakeState::submit_to(CUstream handle, std::function<void()> run) {
+  const auto stream = find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  submit(stream, {std::move(run), nullptr, 0});
+  return CUDA_SUCCESS;
+}
+
+std::shared_ptr<FakeStream> FakeState::find_stream(CUstream handle) const {
+  const auto found = streams.find(handle);
+  return found != streams.end() ? found->second : nullptr;
+}
+
+CUresult FakeCall::unsafe() const {
+  const CUstreamCaptureMode mode = thread().mode;
+  if (mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
+    return CUDA_SUCCESS;
+  }
+  bool hit = false;
+  for (const auto& [handle, stream] : state_->streams) {
+    FakeCapture* capture = stream->capture.get();
+    if (capture == nullptr || capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
+      continue;
+    }
+    const bool own = capture->thread == std::this_thread::get_id();
+    const bool anybodys =
+        mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (own || anybodys) {
+      capture->invalidated = true;
+      hit = true;
+    }
+  }
+  return hit ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamCreate(CUstream* handle, unsigned int) {
+  FAKE_CALL("cuStreamCreate", context);
+  auto stream = std::make_shared<FakeStream>();
+  stream->id = driver->next_stream_id++;
+  stream->device = driver.thread().device;
+  *handle = driver->stream_numbers.take();
+  driver->streams[*handle] = std::move(stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamDestroy(CUstream handle) {
+  FAKE_CALL("cuStreamDestroy", driver);
+  const auto found = driver->streams.find(handle);
+  if (found == driver->streams.end()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  // What the stream was given still runs.
+  found->second->held = false;
+  driver->ending.push_back(found->second);
+  driver->streams.erase(found);
+  driver->stream_numbers.give(handle);
+  driver->pump();
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamGetId(CUstream handle, unsigned long long* id) {
+  FAKE_CALL("cuStreamGetId", driver);
+  const auto stream = driver->find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  *id = stream->id;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamQuery(CUstream handle) {
+  FAKE_CALL("cuStreamQuery", driver);
+  const auto stream = driver->find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (const CUresult unsafe = driver.unsafe(); unsafe != CUDA_SUCCESS) {
+    return unsafe;
+  }
+  return stream->queue.empty() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult FakeCalls::cuStreamSynchronize(CUstream handle) {
+  FAKE_CALL("cuStreamSynchronize", driver);
+  const auto stream = driver->find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (const CUresult unsafe = driver.unsafe(); unsafe != CUDA_SUCCESS) {
+    return unsafe;
+  }
+  driver->force(*stream, stream->submitted);
+  driver->pump();
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int) {
+  FAKE_CALL("cuStreamWaitEvent", driver);
+  const auto stream = driver->find_stream(handle);
+  const auto found = driver->events.find(event);
+  if (stream == nullptr || found == driver->events.end()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  driver->submit(stream, {[] {}, found->second.stream, found->second.position});
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  FAKE_CALL("cuLaunchHostFunc", driver);
+  return driver->submit_to(handle, [function, data] { function(data); });
+}
+
+CUresult FakeCalls::cuEventCreate(CUevent* event, unsigned int) {
+  FAKE_CALL("cuEventCreate", context);
+  *event = driver->event_numbers.take();
+  driver->events[*event] = {};
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuEventDestroy(CUevent event) {
+  FAKE_CALL("cuEventDestroy", driver);
+  if (driver->events.erase(event) == 0) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  driver->event_numbers.give(event);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuEventRecord(CUevent event, CUstream handle) {
+  FAKE_CALL("cuEventRecord", driver);
+  const auto stream = driver->find_stream(handle);
+  const auto found = driver->events.find(event);
+  if (stream == nullptr || found == driver->events.end()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  found->second.captured = stream->capture != nullptr;
+  if (!found->second.captured) {
+    found->second.stream = stream;
+    found->second.position = stream->submitted + 1;
+  }
+  driver->submit(stream, {[] {}, nullptr, 0});
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuEventQuery(CUevent event) {
+  FAKE_CALL("cuEventQuery", driver);
+  const auto found = driver->events.find(event);
+  if (found == driver->events.end()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (const CUresult unsafe = driver.unsafe(); unsafe != CUDA_SUCCESS) {
+    return unsafe;
+  }
+  if (found->second.captured) {
+    return CUDA_ERROR_CAPTURED_EVENT;
+  }
+  return found->second.done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult FakeCalls::cuEventSynchronize(CUevent event) {
+  FAKE_CALL("cuEventSynchronize", driver);
+  const auto found = driver->events.find(event);
+  if (found == driver->events.end()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (const CUresult unsafe = driver.unsafe(); unsafe != CUDA_SUCCESS) {
+    return unsafe;
+  }
+  if (found->second.captured) {
+    return CUDA_ERROR_CAPTURED_EVENT;
+  }
+  if (!found->second.done()) {
+    driver->force(*found->second.stream, found->second.position);
+    driver->pump();
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuEventElapsedTime(float*, CUevent, CUevent) {
+  FAKE_CALL("cuEventElapsedTime", driver);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult FakeCalls::cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  FAKE_CALL("cuThreadExchangeStreamCaptureMode", driver);
+  std::swap(*mode, driver.thread().mode);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  FAKE_CALL("cuStreamIsCapturing", driver);
+  const auto stream = driver->find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  *status = stream->capture == nullptr     ? CU_STREAM_CAPTURE_STATUS_NONE
+            : stream->capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                           : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
+  FAKE_CALL("cuStreamBeginCapture", driver);
+  const auto stream = driver->find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (stream->capture != nullptr) {
+    return CUDA_ERROR_ILLEGAL_STATE;
+  }
+  stream->capture = std::make_shared<FakeCapture>();
+  stream->capture->mode = mode;
+  stream->capture->thread = std::this_thread::get_id();
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  FAKE_CALL("cuStreamEndCapture", driver);
+  const auto stream = driver->find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (stream->capture == nullptr) {
+    return CUDA_ERROR_ILLEGAL_STATE;
+  }
+  const std::shared_ptr<FakeCapture> capture = std::move(stream->capture);
+  *graph = nullptr;
+  if (capture->invalidated) {
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  }
+  *graph = driver->graph_numbers.take();
+  driver->graphs[*graph] = {std::move(capture->nodes)};
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
+                                                unsigned long long) {
+  FAKE_CALL("cuGraphInstantiateWithFlags", driver);
+  const auto found = driver->graphs.find(graph);
+  if (found == driver->graphs.end()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *exec = driver->exec_numbers.take();
+  driver->execs[*exec] = found->second;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuGraphLaunch(CUgraphExec exec, CUstream handle) {
+  FAKE_CALL("cuGraphLaunch", driver);
+  const auto found = driver->execs.find(exec);
+  if (found == driver->execs.end()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  return driver->submit_to(handle, [nodes = found->second.nodes] {
+    for (const auto& node : nodes) {
+      node();
+    }
+  });
+}
+
+CUresult FakeCalls::cuGraphExecDestroy(CUgraphExec exec) {
+  FAKE_CALL("cuGraphExecDestroy", driver);
+  if (driver->execs.erase(exec) == 0) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  driver->exec_numbers.give(exec);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuGraphDestroy(CUgraph graph) {
+  FAKE_CALL("cuGraphDestroy", driver);
+  if (driver->graphs.erase(graph) == 0) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  driver->graph_numbers.give(graph);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace forebay::testing
