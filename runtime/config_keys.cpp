@@ -37,7 +37,7 @@ std::string no_clash(const PoolConfig&) { return {}; }
 
 constexpr std::array kPoolKeys{
     PoolKey{"capacity",
-            "Bytes that the pool may hold; 0 means all memory of the device.",
+            "Bytes that the pool may hold; 0 means @.",
             {2 * kMiB, 128 * kTiB, true},
             [](PoolConfig& c) -> Field { return &c.capacity; },
             false,
@@ -114,11 +114,16 @@ constexpr std::array kPoolKeys{
         no_clash},
 };
 
-void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Config::*member) {
+/// `no_capacity`: what a capacity of 0 means, in place of the description's @.
+void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Config::*member,
+              std::string_view no_capacity) {
   for (const PoolKey& pool_key : kPoolKeys) {
     Key key;
     key.pointer = "/" + section + "/" + pool_key.name;
     key.description = pool_key.description;
+    if (const auto at = key.description.find('@'); at != std::string::npos) {
+      key.description.replace(at, 1, no_capacity);
+    }
     key.range = pool_key.range;
     key.field = [member, &pool_key](Config& c) { return pool_key.field(c.*member); };
     key.clash = [member, &pool_key](const Config& c) { return pool_key.clash(c.*member); };
@@ -140,8 +145,8 @@ void add(
 
 std::vector<Key> make_table() {
   std::vector<Key> keys;
-  add_pool(keys, "pool", &Config::pool);
-  add_pool(keys, "pinned", &Config::pinned);
+  add_pool(keys, "pool", &Config::pool, "all memory of the device");
+  add_pool(keys, "pinned", &Config::pinned, "1 GiB");
   add(keys, "/fusion/max_ops", "Operations of one program; an expression ends there.",
       {1, 4096, false}, [](Config& c) { return &c.fusion.max_ops; });
   add(keys, "/fusion/max_inputs", "Distinct inputs of one program.", {3, 64, false},
@@ -203,6 +208,28 @@ std::string text_of_value(const Key& key, const Config& config) {
   return text_of(value, is_size(field));
 }
 
+/// What the key takes: "a size from 64 KiB to 32 MiB".
+std::string limits(const Key& key) {
+  const auto names = choices(key);
+  if (!names.empty()) {
+    std::string text = "one of";
+    for (const auto& name : names) {
+      text += (name == names.front() ? " \"" : ", \"") + std::string(name) + "\"";
+    }
+    return text;
+  }
+  const Field field = field_of(key, Config{});
+  if (std::holds_alternative<bool*>(field)) return "true or false";
+  const bool size = is_size(field);
+  std::string text = key.range.or_zero && key.range.least > 0 ? "0 or " : "";
+  if (size) {
+    text += "a size";
+  } else {
+    text += std::holds_alternative<double*>(field) ? "a number" : "an integer";
+  }
+  return text + " from " + text_of(key.range.least, size) + " to " + text_of(key.range.most, size);
+}
+
 /// Insertions, deletions and replacements between two texts.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -215,6 +242,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
+}
+
+std::string_view object_of(std::string_view pointer) {
+  return pointer.substr(0, pointer.rfind('/'));
 }
 
 std::string_view last_name(std::string_view pointer) {
@@ -238,25 +269,10 @@ std::vector<std::string_view> choices(const Key& key) {
 }
 
 std::string allowed(const Key& key) {
-  const auto names = choices(key);
-  if (!names.empty()) {
-    std::string text = "one of";
-    for (const auto& name : names) {
-      text += (name == names.front() ? " \"" : ", \"") + std::string(name) + "\"";
-    }
-    return text;
+  std::string text = limits(key);
+  if (is_size(field_of(key, Config{}))) {
+    text += " (an integer in bytes, or a string such as \"64 KiB\")";
   }
-  const Field field = field_of(key, Config{});
-  if (std::holds_alternative<bool*>(field)) return "true or false";
-  const bool size = is_size(field);
-  std::string text = key.range.or_zero && key.range.least > 0 ? "0 or " : "";
-  if (size) {
-    text += "a size";
-  } else {
-    text += std::holds_alternative<double*>(field) ? "a number" : "an integer";
-  }
-  text += " from " + text_of(key.range.least, size) + " to " + text_of(key.range.most, size);
-  if (size) text += " (an integer in bytes, or a string such as \"64 KiB\")";
   return text;
 }
 
@@ -295,9 +311,9 @@ std::string nearest(std::string_view pointer) {
   std::string best;
   std::size_t best_distance = SIZE_MAX;
   const auto consider = [&](std::string_view candidate) {
-    // The right name in the wrong object is as near as one wrong letter.
-    const std::size_t far =
-        last_name(candidate) == last_name(pointer) ? 1 : distance(pointer, candidate);
+    // A right name in a wrong object says more than a right object around a wrong name.
+    const std::size_t far = 4 * distance(last_name(pointer), last_name(candidate)) +
+                            distance(object_of(pointer), object_of(candidate));
     if (far < best_distance) {
       best_distance = far;
       best = candidate;
@@ -321,13 +337,13 @@ std::string guide() {
       "key given twice, a wrong type, a value out of range and a key without effect are errors.\n"
       "`configs/default.json` spells every default; `configs/forebay.schema.json` is the schema\n"
       "for editors. `forebay config check FILE` checks a file.\n\n"
-      "`pool` is the memory of a device, `pinned` the pinned host memory of a CUDA device (its\n"
-      "capacity 0 means 1 GiB). In passthrough mode a pool's `address_range`, `handle_size`,\n"
-      "`slab` and `buddy` have no effect and must be left out.\n\n"
+      "`pool` is the memory of a device, `pinned` the pinned host memory of a CUDA device. In\n"
+      "passthrough mode a pool's `address_range`, `handle_size`, `slab` and `buddy` have no\n"
+      "effect and must be left out.\n\n"
       "| JSON pointer | default | allowed | meaning |\n|---|---|---|---|\n";
   const Config defaults;
   for (const Key& key : all()) {
-    text += "| `" + key.pointer + "` | " + text_of_value(key, defaults) + " | " + allowed(key) +
+    text += "| `" + key.pointer + "` | " + text_of_value(key, defaults) + " | " + limits(key) +
             " | " + key.description + " |\n";
   }
   return text;

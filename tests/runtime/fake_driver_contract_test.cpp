@@ -3,7 +3,7 @@
 #include "tests/support/driver_contract.hpp"
 #include "tests/support/fake_driver.hpp"
 
-using namespace forebay::testing;
+using namespace forebay::test;
 
 namespace {
 

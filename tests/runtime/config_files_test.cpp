@@ -1,0 +1,103 @@
+// The files under configs/ and the guide to the keys: they say what the code says.
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "runtime/config_keys.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using nlohmann::json;
+
+namespace {
+
+const std::string kRoot = FOREBAY_SOURCE_DIR;
+const std::string kDefault = kRoot + "/configs/default.json";
+const std::string kSchema = kRoot + "/configs/forebay.schema.json";
+const std::string kGuide = kRoot + "/docs/configuration.md";
+
+std::string content(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  REQUIRE(stream.is_open());
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+bool valid(const std::string& text) {
+  static const json schema_text = json::parse(Config::schema());
+  valijson::Schema schema;
+  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_text), schema);
+  const json document = json::parse(text);
+  return valijson::Validator().validate(schema, valijson::adapters::NlohmannJsonAdapter(document),
+                                        nullptr);
+}
+
+bool parses(const std::string& text) {
+  try {
+    (void)Config::parse(text);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("configs/default.json spells every default") {
+  CHECK(content(kDefault) == Config{}.to_json());
+  CHECK(Config::load(kDefault).to_json() == Config{}.to_json());
+}
+
+TEST_CASE("configs/forebay.schema.json is the schema") {
+  CHECK(content(kSchema) == Config::schema());
+}
+
+TEST_CASE("docs/configuration.md is the guide to the keys") {
+  CHECK(content(kGuide) == config_keys::guide());
+}
+
+TEST_CASE("The schema accepts the defaults and the effective configuration") {
+  CHECK(valid(content(kDefault)));
+  CHECK(valid("{}"));
+  Config config;
+  config.pool.mode = pool::PoolMode::passthrough;
+  config.pool.capacity = 12345678;
+  CHECK(valid(config.to_json()));
+  CHECK(parses(config.to_json()));
+}
+
+TEST_CASE("The schema and the reader agree") {
+  for (const char* text :
+       {R"({"pool": {"capacity": 0}})", R"({"pool": {"capacity": "64 MiB"}})",
+        R"({"pool": {"capacity": "1.5GiB"}})", R"({"pool": {"slab": {"max_block": 4096}}})",
+        R"({"fusion": {"pinned_fraction": 0}})", R"({"log": {"level": "off"}})",
+        R"({"kernels": {"compiler_cache": false}})"}) {
+    INFO(text);
+    CHECK(valid(text));
+    CHECK(parses(text));
+  }
+  for (const char* text :
+       {R"([])", R"({"pool": 1})", R"({"pol": {}})", R"({"pool": {"capasity": 1}})",
+        R"({"pool": {"capacity": -1}})", R"({"pool": {"capacity": 4096}})",
+        R"({"pool": {"capacity": 1.5}})", R"({"pool": {"capacity": "64 MB"}})",
+        R"({"pool": {"capacity": null}})", R"({"pool": {"slab": {"max_block": true}}})",
+        R"({"fusion": {"pinned_fraction": 2}})", R"({"fusion": {"max_ops": 0}})",
+        R"({"fusion": {"max_ops": "1"}})", R"({"log": {"level": "loud"}})",
+        R"({"kernels": {"compiler_cache": 0}})", R"({"matmul": {"max_plans": 65537}})"}) {
+    INFO(text);
+    CHECK_FALSE(valid(text));
+    CHECK_FALSE(parses(text));
+  }
+}
+
+// Hidden: `runtime_tests "[write]"` writes the files anew after the table has changed.
+TEST_CASE("Write the files that the table of keys makes", "[.][write]") {
+  std::ofstream(kDefault) << Config{}.to_json();
+  std::ofstream(kSchema) << Config::schema();
+  std::ofstream(kGuide) << config_keys::guide();
+}
