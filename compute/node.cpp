@@ -32,9 +32,9 @@ Storage::~Storage() {
 Node::Node(NodeKind k, DType t, const Dims& s, std::shared_ptr<Device> d, Engine* e)
     : kind(k), type(t), shape(s), numel(checked_numel(s)), device(std::move(d)), engine(e) {}
 
-NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands,
-                        const NodeRef& sibling) {
-  NodeRef node(new Node(NodeKind::operation, type, shape, sibling->device, sibling->engine));
+NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
+  const Node& first = *operands.front();
+  NodeRef node(new Node(NodeKind::operation, type, shape, first.device, first.engine));
   node->op = op;
   node->count = static_cast<std::uint8_t>(operands.size());
   std::move(operands.begin(), operands.end(), node->operands.begin());
@@ -49,10 +49,9 @@ NodeRef Node::constant(Device& device, Engine& engine, const Dims& shape, DType 
 }
 
 NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type,
-                   std::shared_ptr<Storage> storage, std::int64_t offset, const Dims& strides) {
+                   std::shared_ptr<Storage> storage, const Dims& strides) {
   NodeRef node(new Node(NodeKind::storage, type, shape, device.shared_from_this(), &engine));
   node->storage = std::move(storage);
-  node->offset = offset;
   node->strides = strides;
   node->contiguous = is_contiguous(shape, strides);
   return node;
@@ -60,7 +59,6 @@ NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type
 
 void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {
   storage = std::move(new_storage);
-  offset = 0;
   strides = contiguous_strides(shape);
   contiguous = true;
   kind = NodeKind::storage;

@@ -57,14 +57,14 @@ enum class NodeKind : std::uint8_t {
 /// its value never does by that; 3. all nodes of an expression belong to one device.
 class Node {
  public:
+  /// REQUIRES: at least one operand.
   [[nodiscard]] static NodeRef operation(Op op, DType type, const Dims& shape,
-                                         std::span<NodeRef> operands, const NodeRef& sibling);
+                                         std::span<NodeRef> operands);
   [[nodiscard]] static NodeRef constant(Device& device, Engine& engine, const Dims& shape,
                                         DType type, std::uint32_t bits);
-  /// Elements of `storage` from `offset` on, by `strides`.
+  /// Elements of `storage` from its start on, by `strides`.
   [[nodiscard]] static NodeRef view(Device& device, Engine& engine, const Dims& shape, DType type,
-                                    std::shared_ptr<Storage> storage, std::int64_t offset,
-                                    const Dims& strides);
+                                    std::shared_ptr<Storage> storage, const Dims& strides);
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -73,9 +73,7 @@ class Node {
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
 
   /// The address of the first element; REQUIRES: storage.
-  [[nodiscard]] void* address() const noexcept {
-    return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(size_of(type));
-  }
+  [[nodiscard]] void* address() const noexcept { return storage->data(); }
   [[nodiscard]] bool is(NodeKind k) const noexcept { return kind == k; }
   /// Operands in use; none but for operations.
   [[nodiscard]] std::span<const NodeRef> inputs() const noexcept {
@@ -88,15 +86,14 @@ class Node {
   NodeKind kind;
   DType type;
   Op op = Op::add;
-  std::uint8_t count = 0;   ///< operands of an operation
-  bool contiguous = true;   ///< storage: row-major without gaps
-  std::uint32_t bits = 0;   ///< constant
+  std::uint8_t count = 0;  ///< operands of an operation
+  bool contiguous = true;  ///< storage: row-major without gaps
+  std::uint32_t bits = 0;  ///< constant
   Dims shape;
   std::int64_t numel = 0;
   std::shared_ptr<Device> device;
   Engine* engine;  ///< alive while the device is open
   std::shared_ptr<Storage> storage;
-  std::int64_t offset = 0;  ///< elements
   Dims strides;
   std::array<NodeRef, 3> operands;
   Weight weight;  ///< of an operation

@@ -1,6 +1,7 @@
-// The functions behind every elementwise operation, one text for all executors: C++ on the host, and
-// pasted in front of every generated CUDA kernel. It includes nothing and uses no fused multiply-add
-// (contraction is off on both sides), so that a function gives the same bits everywhere.
+// The functions behind every elementwise operation, one text for all executors: C++ on the host,
+// and pasted in front of every generated CUDA kernel. It includes nothing and uses no fused
+// multiply-add (contraction is off on both sides), so that a function gives the same bits
+// everywhere.
 //
 // FB_FN marks a function; FB_SQRT and FB_DIV are the correctly rounded operations; FB_BITS and
 // FB_FLOAT move bit patterns.
@@ -147,7 +148,8 @@ FB_FN float fb_cos_turns(float t) {
 
 // [0, 1) in steps of 2^-24.
 FB_FN float fb_random_uniform(int key0, int key1, unsigned long long index) {
-  return (float)(fb_philox(index, (unsigned)key0, (unsigned)key1).w[0] >> 8) * 5.9604644775390625e-8F;
+  return (float)(fb_philox(index, (unsigned)key0, (unsigned)key1).w[0] >> 8) *
+         5.9604644775390625e-8F;
 }
 
 // Box and Muller: sqrt(-2 log u) cos(2 pi v), u in (0, 1].

@@ -15,10 +15,11 @@ enum class Action : std::uint8_t { elementwise, sum, mean, matmul, reshape, tran
 
 struct ActionRecord {
   Action action = Action::elementwise;
-  Op op = Op::add;                  ///< for elementwise
-  std::span<const Tensor> inputs;   ///< as given, before broadcasting and casts; scalars are 0-d tensors
-  const Tensor& output;             ///< without a hook yet
-  std::span<const int> axes = {};   ///< sum and mean: non-negative, sorted; transpose: the two
+  Op op = Op::add;  ///< for elementwise
+  std::span<const Tensor>
+      inputs;            ///< as given, before broadcasting and casts; scalars are 0-d tensors
+  const Tensor& output;  ///< without a hook yet
+  std::span<const int> axes = {};  ///< sum and mean: non-negative, sorted; transpose: the two
 };
 
 /// Hangs on a tensor that takes part in autograd.

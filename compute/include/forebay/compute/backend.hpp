@@ -105,8 +105,8 @@ class Backend {
 
 /// Makes a backend for a device.
 using BackendFactory = std::unique_ptr<Backend> (*)(Device& device);
-/// Puts a factory in the process's registry, in place of the one for the same kind, which it returns
-/// (null if there was none). Devices that have their backend already keep it.
+/// Puts a factory in the process's registry, in place of the one for the same kind, which it
+/// returns (null if there was none). Devices that have their backend already keep it.
 BackendFactory register_backend(DeviceKind kind, BackendFactory factory);
 
 }  // namespace forebay::compute

@@ -23,7 +23,7 @@ inline constexpr bool is_element<float> = true;
 template <>
 inline constexpr bool is_element<std::int32_t> = true;
 template <typename T>
-  requires is_element<T>
+requires is_element<T>
 inline constexpr DType dtype_of = std::is_same_v<T, float> ? DType::f32 : DType::i32;
 
 }  // namespace forebay

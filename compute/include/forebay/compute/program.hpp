@@ -1,4 +1,5 @@
-// The typed program that every executor runs: one fused expression, optionally ending in a reduction.
+// The typed program that every executor runs: one fused expression, optionally ending in a
+// reduction.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +17,23 @@ namespace forebay::compute {
 /// Elementwise operations: X(name, operands). Arithmetic keeps the operands' common type, which the
 /// front end has made equal by casts; comparisons give 1 or 0 in that type.
 /// exp, log, sqrt and the random ones are f32 only.
-#define FOREBAY_ELEMENTWISE_OPS(X) \
-  X(neg, 1)                        \
-  X(exp, 1)                        \
-  X(log, 1)                        \
-  X(sqrt, 1)                       \
-  X(relu, 1)                       \
-  X(to_f32, 1)                     \
-  X(to_i32, 1)                     \
-  X(add, 2)                        \
-  X(sub, 2)                        \
-  X(mul, 2)                        \
-  X(div, 2)                        \
-  X(min, 2)                        \
-  X(max, 2)                        \
-  X(greater, 2)                    \
-  X(equal, 2)                      \
-  X(select, 3)         /* a != 0 ? b : c */                                           \
+#define FOREBAY_ELEMENTWISE_OPS(X)                                                      \
+  X(neg, 1)                                                                             \
+  X(exp, 1)                                                                             \
+  X(log, 1)                                                                             \
+  X(sqrt, 1)                                                                            \
+  X(relu, 1)                                                                            \
+  X(to_f32, 1)                                                                          \
+  X(to_i32, 1)                                                                          \
+  X(add, 2)                                                                             \
+  X(sub, 2)                                                                             \
+  X(mul, 2)                                                                             \
+  X(div, 2)                                                                             \
+  X(min, 2)                                                                             \
+  X(max, 2)                                                                             \
+  X(greater, 2)                                                                         \
+  X(equal, 2)                                                                           \
+  X(select, 3)         /* a != 0 ? b : c */                                             \
   X(random_uniform, 2) /* [0, 1); operands are i32 key words, counter = linear index */ \
   X(random_normal, 2)
 
@@ -44,8 +45,8 @@ enum class Op : std::uint8_t {
 [[nodiscard]] const char* to_string(Op op) noexcept;
 [[nodiscard]] int operands(Op op) noexcept;
 
-/// A value of a program: leaves come first, then scalars, then the results of the instructions, each
-/// in the order of its list.
+/// A value of a program: leaves come first, then scalars, then the results of the instructions,
+/// each in the order of its list.
 using Value = std::uint16_t;
 
 /// How a leaf is read over the iteration space.
@@ -117,13 +118,13 @@ class Prepared {
 };
 
 /// One fused expression. It never contains sizes: two expressions of equal structure share it.
-/// Executors see programs of the device's program cache: one address for each structure, valid until
-/// the cache forgets it, which destroys `prepared`.
+/// Executors see programs of the device's program cache: one address for each structure, valid
+/// until the cache forgets it, which destroys `prepared`.
 ///
-/// Invariants: every operand comes before its use; `rank` dimensions after collapse, 1 if every leaf
-/// is linear or single and there is no reduction; with a reduction at least one dimension is reduced;
-/// no value is stored twice; the linear index over the iteration space is the element's index in its
-/// tensor, which is what the random operations count by.
+/// Invariants: every operand comes before its use; `rank` dimensions after collapse, 1 if every
+/// leaf is linear or single and there is no reduction; with a reduction at least one dimension is
+/// reduced; no value is stored twice; the linear index over the iteration space is the element's
+/// index in its tensor, which is what the random operations count by.
 struct Program {
   std::vector<Leaf> leaves;
   std::vector<DType> scalars;
@@ -144,12 +145,12 @@ struct Program {
 /// Where the data of one run is. Addresses are of the executor's device. Outputs overlap no leaf,
 /// unless it is linear and begins at the same address.
 struct Binding {
-  Dims extents;                            ///< of the iteration space, `rank` of them, row-major
-  std::vector<const void*> leaves;         ///< first element of each leaf, offset included
-  std::vector<Dims> strides;               ///< for each leaf, elements; empty unless strided
-  std::vector<std::uint32_t> scalars;      ///< bit patterns
+  Dims extents;                        ///< of the iteration space, `rank` of them, row-major
+  std::vector<const void*> leaves;     ///< first element of each leaf, offset included
+  std::vector<Dims> strides;           ///< for each leaf, elements; empty unless strided
+  std::vector<std::uint32_t> scalars;  ///< bit patterns
   std::vector<void*> outputs;
-  void* reduction = nullptr;               ///< linear over the kept dimensions
+  void* reduction = nullptr;  ///< linear over the kept dimensions
 };
 
 }  // namespace forebay::compute

@@ -33,6 +33,7 @@ class NodeRef {
   explicit operator bool() const noexcept { return node_ != nullptr; }
 
  private:
+  friend class Node;
   Node* node_ = nullptr;
 };
 }  // namespace compute
@@ -42,7 +43,7 @@ class NodeRef {
 class Scalar {
  public:
   template <typename T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   constexpr Scalar(T value) noexcept {  // NOLINT(google-explicit-constructor)
     if constexpr (std::is_integral_v<T>) {
       if (std::in_range<std::int32_t>(+value)) {
@@ -64,8 +65,8 @@ class Scalar {
 /// An array of up to 8 dimensions on a device.
 ///
 /// Elementwise operations are lazy: they build an expression, which becomes one launch when its
-/// value is needed (eval, item, to_host, a view, a reduction, a matrix product) or when it reaches a
-/// limit. Intermediate values that somebody still holds are stored by the same launch. Operations
+/// value is needed (eval, item, to_host, a view, a reduction, a matrix product) or when it reaches
+/// a limit. Intermediate values that somebody still holds are stored by the same launch. Operations
 /// take tensors by value, so that a temporary is consumed instead of stored.
 ///
 /// Operands broadcast by NumPy's rules; i32 with f32 gives f32. Copies of a Tensor mean the same
@@ -88,15 +89,15 @@ class Tensor {
   const Tensor& eval() const;
   /// The one element of a tensor with one element, converted to `T`. Waits.
   template <typename T = float>
-    requires is_element<T>
+  requires is_element<T>
   [[nodiscard]] T item() const;
   /// All elements in row-major order. Waits. `T` is the tensor's type (ShapeError otherwise).
   template <typename T>
-    requires is_element<T>
+  requires is_element<T>
   [[nodiscard]] std::vector<T> to_host() const;
   /// The same into memory of the caller; ShapeError if `target.size()` is not `numel()`.
   template <typename T>
-    requires is_element<T>
+  requires is_element<T>
   void copy_to_host(std::span<T> target) const;
 
   /// The address of the first element in device memory; evaluates. The tensor is contiguous.
@@ -142,12 +143,12 @@ class Tensor {
 [[nodiscard]] Tensor ones(const Dims& shape, Device& device, DType type = DType::f32);
 /// Uploads `data` in row-major order, converted to `type`. The data may change when it returns.
 template <typename T>
-  requires is_element<T>
+requires is_element<T>
 [[nodiscard]] Tensor from_host(std::span<const T> data, const Dims& shape, Device& device,
                                DType type = dtype_of<T>);
 /// Uploads many buffers of one shape together, which keeps the transfer busy.
 template <typename T>
-  requires is_element<T>
+requires is_element<T>
 [[nodiscard]] std::vector<Tensor> from_host_many(std::span<const std::span<const T>> data,
                                                  const Dims& shape, Device& device,
                                                  DType type = dtype_of<T>);
@@ -176,7 +177,7 @@ template <typename T>
 [[nodiscard]] Tensor log(Tensor a);   ///< -inf at 0, NaN below
 [[nodiscard]] Tensor sqrt(Tensor a);  ///< correctly rounded
 // f32 or i32.
-[[nodiscard]] Tensor relu(Tensor a);  ///< NaN stays NaN
+[[nodiscard]] Tensor relu(Tensor a);               ///< NaN stays NaN
 [[nodiscard]] Tensor minimum(Tensor a, Tensor b);  ///< NaN if either is
 [[nodiscard]] Tensor maximum(Tensor a, Tensor b);
 [[nodiscard]] Tensor greater(Tensor a, Tensor b);  ///< 1 or 0 in the operands' type
@@ -186,14 +187,15 @@ template <typename T>
 /// [m, k] · [k, n] → [m, n], f32, enqueued at once. ShapeError names both shapes.
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// Evaluates several tensors, sharing launches where expressions have the same shape. Does not wait.
+/// Evaluates several tensors, sharing launches where expressions have the same shape. Does not
+/// wait.
 void eval(std::span<const Tensor> tensors);
 
-/// Overwrites the elements of `target` (same shape, type and device) without a new allocation; every
-/// tensor that shares its storage sees it. For optimizers and buffers. `target` is not a view with
-/// strides of its own (ShapeError). An expression is written in place by one launch and stays an
-/// expression. REQUIRES: no lazy expression that reads the old value is left (its reader would see
-/// the new one).
+/// Overwrites the elements of `target` (same shape, type and device) without a new allocation;
+/// every tensor that shares its storage sees it. For optimizers and buffers. `target` is not a view
+/// with strides of its own (ShapeError). An expression is written in place by one launch and stays
+/// an expression. REQUIRES: no lazy expression that reads the old value is left (its reader would
+/// see the new one).
 void assign(const Tensor& target, const Tensor& value);
 
 }  // namespace forebay

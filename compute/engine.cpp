@@ -1,0 +1,231 @@
+#include "compute/engine.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "compute/fold.hpp"
+#include "compute/registry.hpp"
+#include "compute/strides.hpp"
+
+namespace forebay::compute {
+namespace {
+
+// Programs of one device. A process that makes new structures for ever stays bounded.
+constexpr std::size_t kMaxPrograms = 4096;
+
+bool all_constant(std::span<const NodeRef> operands) {
+  return std::all_of(operands.begin(), operands.end(),
+                     [](const NodeRef& node) { return node->is(NodeKind::constant); });
+}
+
+bool less(const Dims& a, const Dims& b) {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+}
+
+}  // namespace
+
+Engine& Engine::of(Device& device) {
+  device.require_open();
+  return device.extension<Engine>(
+      [](Device& d) { return std::make_shared<Engine>(d, make_backend(d)); });
+}
+
+Engine::Engine(Device& device, std::unique_ptr<Backend> backend)
+    : device_(device),
+      backend_(std::move(backend)),
+      limits_(device.config().fusion, backend_->limits(), device.pool().config().capacity),
+      programs_(kMaxPrograms, device.counters().fusion.programs) {}
+
+NodeRef Engine::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
+  const std::lock_guard lock(mutex_);
+  device_.require_open();
+  if (all_constant(operands)) {
+    std::array<ConstantValue, 3> values;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      values[i] = {operands[i]->type, operands[i]->bits};
+    }
+    if (const auto bits = fold(op, std::span(values).first(operands.size()))) {
+      return Node::constant(device_, *this, shape, type, *bits);
+    }
+  }
+  for (NodeRef& operand : operands) fit_shape(operand, shape);
+  const Weight weight = fit_limits(operands);
+  NodeRef node = Node::operation(op, type, shape, operands);
+  node->weight = weight;
+  if (weight.pinned > limits_.most.pinned) {
+    node->weight = exact_weight(node->inputs(), walk_);
+    if (node->weight.pinned > limits_.most.pinned) evaluate(node, kEndPinned);
+  }
+  return node;
+}
+
+// Constants have any shape. Other operands are computed in their own shape, then repeated by
+// strides.
+void Engine::fit_shape(NodeRef& operand, const Dims& shape) {
+  if (operand->is(NodeKind::constant) || operand->shape == shape) return;
+  evaluate(operand, kEndConsumer);
+  operand = view(operand, shape, broadcast_strides(operand->shape, operand->strides, shape));
+}
+
+Weight Engine::fit_limits(std::span<const NodeRef> operands) {
+  for (;;) {
+    Weight weight = bound_weight(operands);
+    if (exceeded(weight, limits_) == nullptr) return weight;
+    weight = exact_weight(operands, walk_);
+    const End* const end = exceeded(weight, limits_);
+    if (end == nullptr) return weight;
+    const NodeRef* heaviest = nullptr;
+    for (const NodeRef& operand : operands) {
+      if (!operand->is(NodeKind::operation)) continue;
+      if (heaviest == nullptr ||
+          operand->weight.*end->measure > (*heaviest)->weight.*end->measure) {
+        heaviest = &operand;
+      }
+    }
+    if (heaviest == nullptr) return weight;  // one operation always is a program
+    evaluate(*heaviest, *end);
+  }
+}
+
+NodeRef Engine::uninitialized(const Dims& shape, DType type) {
+  return Node::view(device_, *this, shape, type, allocate(checked_numel(shape), type),
+                    contiguous_strides(shape));
+}
+
+std::shared_ptr<Storage> Engine::allocate(std::int64_t numel, DType type) {
+  return std::make_shared<Storage>(device_.shared_from_this(),
+                                   static_cast<std::size_t>(numel) * size_of(type));
+}
+
+void Engine::evaluate(const NodeRef& node, const End& end) {
+  const std::lock_guard lock(mutex_);
+  device_.require_open();
+  if (node->is(NodeKind::storage)) return;
+  if (node->numel == 0) {
+    node->become_storage(allocate(0, node->type));
+    return;
+  }
+  Node* const root = node.get();
+  lower({.roots = {&root, 1}});
+  launch(end);
+}
+
+void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Node*> pending;
+  for (const NodeRef& node : nodes) {
+    if (!node->is(NodeKind::storage) && node->numel != 0) pending.push_back(node.get());
+  }
+  std::stable_sort(pending.begin(), pending.end(),
+                   [](const Node* a, const Node* b) { return less(a->shape, b->shape); });
+  std::vector<Node*> roots;
+  for (std::size_t i = 0; i < pending.size();) {
+    roots.clear();
+    std::size_t next = i;
+    for (; next < pending.size() && pending[next]->shape == pending[i]->shape &&
+           roots.size() < limits_.max_outputs;
+         ++next) {
+      if (!pending[next]->is(NodeKind::storage)) roots.push_back(pending[next]);
+    }
+    if (roots.size() > 1 && lowering_.run({.roots = roots}, limits_, walk_)) launch(end);
+    i = next;
+  }
+  // What did not fit into one program with others, or equals another value of its program.
+  for (const NodeRef& node : nodes) evaluate(node, end);
+}
+
+NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
+  const std::lock_guard lock(mutex_);
+  evaluate(node, end);
+  if (node->contiguous) return node;
+  NodeRef copy = uninitialized(node->shape, node->type);
+  if (node->numel == 0) return copy;
+  Node* const root = node.get();
+  lower({.roots = {&root, 1}});
+  launch(end, nullptr, copy->address());
+  return copy;
+}
+
+NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides) {
+  const std::lock_guard lock(mutex_);
+  return Node::view(device_, *this, shape, node->type, node->storage, strides);
+}
+
+NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, const Dims& shape) {
+  const std::lock_guard lock(mutex_);
+  device_.require_open();
+  NodeRef result = uninitialized(shape, input->type);
+  Node* const root = input.get();
+  lower({.roots = {&root, 1}, .reduce = op, .reduced_dims = reduced_dims, .own_references = 1});
+  launch(kEndConsumer, result->address());
+  return result;
+}
+
+void Engine::assign(const NodeRef& target, const NodeRef& value) {
+  const std::lock_guard lock(mutex_);
+  evaluate(target, kEndConsumer);
+  if (target->numel == 0) return;
+  if (value->is(NodeKind::storage) && value->contiguous) {
+    if (value->storage == target->storage) return;
+    backend_->copy(value->address(), target->address(), target->storage->bytes(),
+                   device_.default_stream());
+    return;
+  }
+  Node* const root = value.get();
+  lower({.roots = {&root, 1}});
+  // In place is fine element by element only: a leaf of the target's storage in another order would
+  // be read after it was written.
+  const std::vector<Node*>& leaves = walk_.leaves();
+  const bool crossed = std::any_of(leaves.begin(), leaves.end(), [&](const Node* leaf) {
+    return leaf->storage == target->storage && !leaf->contiguous;
+  });
+  if (crossed) {
+    assign(target, contiguous(value, kEndConsumer));
+  } else {
+    launch(kEndConsumer, nullptr, target->address());
+  }
+}
+
+// Evaluates parts of an expression that is beyond the limits, lowest first, until the rest fits.
+// Each round that does not end it makes storage of at least one operation.
+void Engine::split(Node* root) {
+  walk_.run({&root, 1}, std::numeric_limits<std::size_t>::max());
+  const std::vector<Node*> operations = walk_.operations();
+  for (Node* const node : operations) node->weight = fit_limits(node->inputs());
+}
+
+void Engine::lower(const LowerRequest& request) {
+  while (!lowering_.run(request, limits_, walk_)) split(request.roots.front());
+}
+
+// Runs the lowered program. Its first output goes to `first_output` if that is given, and its node
+// stays as it is; every other stored node becomes storage.
+void Engine::launch(const End& end, void* reduction, void* first_output) {
+  Binding& binding = lowering_.binding;
+  binding.reduction = reduction;
+  binding.outputs.clear();
+  std::vector<std::shared_ptr<Storage>> results;
+  results.reserve(lowering_.stored.size());
+  for (const Node* node : lowering_.stored) {
+    const bool elsewhere = binding.outputs.empty() && first_output != nullptr;
+    results.push_back(elsewhere ? nullptr : allocate(node->numel, node->type));
+    binding.outputs.push_back(elsewhere ? first_output : results.back()->data());
+  }
+  const Program& program = programs_.get(lowering_.program);
+  const auto executors = backend_->executors();
+  const bool done = std::any_of(executors.begin(), executors.end(), [&](const auto& executor) {
+    return executor->run(program, binding, device_.default_stream()) == Readiness::done;
+  });
+  if (!done) throw Error("no executor of " + device_.id() + " was ready for " + program.key());
+
+  FusionCounters& counters = device_.counters().fusion;
+  counters.launches.fetch_add(1, std::memory_order_relaxed);
+  counters.operations.fetch_add(program.code.size(), std::memory_order_relaxed);
+  if (!program.code.empty()) (counters.ends.*end.counter).fetch_add(1, std::memory_order_relaxed);
+  // Deepest first: until a node drops its operands, it keeps those alive that come before it here.
+  for (std::size_t i = results.size(); i-- > 0;) {
+    if (results[i] != nullptr) lowering_.stored[i]->become_storage(std::move(results[i]));
+  }
+}
+
+}  // namespace forebay::compute

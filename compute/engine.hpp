@@ -1,0 +1,79 @@
+// The engine of a device: builds expressions within the limits, and evaluates them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "compute/fusion_limits.hpp"
+#include "compute/lower.hpp"
+#include "compute/node.hpp"
+#include "compute/program_cache.hpp"
+#include "compute/walk.hpp"
+#include "forebay/compute/backend.hpp"
+#include "forebay/runtime/device.hpp"
+
+namespace forebay::compute {
+
+/// Everything that compute keeps for one device. Work of a device goes through its engine, one call
+/// at a time.
+///
+/// Thread safety: every call locks the mutex, which is recursive so that a caller may hold it over
+/// several calls. Errors of every call: ClosedError, OutOfMemory, and what executors throw; nodes
+/// whose launch did not happen stay what they were.
+class Engine {
+ public:
+  /// The device's engine, made at first use. Throws ClosedError.
+  [[nodiscard]] static Engine& of(Device& device);
+
+  Engine(Device& device, std::unique_ptr<Backend> backend);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] Device& device() const noexcept { return device_; }
+  [[nodiscard]] Backend& backend() const noexcept { return *backend_; }
+  [[nodiscard]] std::recursive_mutex& mutex() noexcept { return mutex_; }
+
+  /// An operation on `operands`, which are consumed: lazy, after as much of them was evaluated as
+  /// the limits and the broadcast to `shape` ask for. Constants alone give a constant.
+  [[nodiscard]] NodeRef operation(Op op, DType type, const Dims& shape,
+                                  std::span<NodeRef> operands);
+  /// Elements that nobody has written yet.
+  [[nodiscard]] NodeRef uninitialized(const Dims& shape, DType type);
+
+  /// Makes `node` storage.
+  void evaluate(const NodeRef& node, const End& end);
+  /// The same for several; expressions of one shape share launches.
+  void evaluate(std::span<const NodeRef> nodes, const End& end);
+  /// `node` itself if it is contiguous storage once evaluated, else a copy that is.
+  [[nodiscard]] NodeRef contiguous(const NodeRef& node, const End& end);
+  /// `node` by other strides. REQUIRES: storage.
+  [[nodiscard]] NodeRef view(const NodeRef& node, const Dims& shape, const Dims& strides);
+
+  /// `input` reduced over `reduced_dims` of its dimensions, as a tensor of `shape`: one launch with
+  /// the expression in front of it. What only `input` holds is not stored. REQUIRES: `input` is not
+  /// empty and more than one element is reduced.
+  [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
+                               const Dims& shape);
+  /// Writes the elements of `value` over those of `target`, in one launch if `value` is an
+  /// expression. REQUIRES: equal shapes and types; `target` is no strided view.
+  void assign(const NodeRef& target, const NodeRef& value);
+
+ private:
+  void fit_shape(NodeRef& operand, const Dims& shape);
+  [[nodiscard]] Weight fit_limits(std::span<const NodeRef> operands);
+  void split(Node* root);
+  void lower(const LowerRequest& request);
+  void launch(const End& end, void* reduction = nullptr, void* first_output = nullptr);
+  [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type);
+
+  Device& device_;
+  std::recursive_mutex mutex_;
+  std::unique_ptr<Backend> backend_;
+  FusionLimits limits_;
+  ProgramCache programs_;
+  Walk walk_;
+  Lowering lowering_;
+};
+
+}  // namespace forebay::compute

@@ -1,0 +1,82 @@
+#include "compute/fusion_limits.hpp"
+
+#include <limits>
+
+namespace forebay::compute {
+namespace {
+
+// Held by nobody but operations of the expression, `uses` of them.
+bool only_used_inside(const Node& leaf, std::uint32_t uses) noexcept {
+  return leaf.owners() == uses && leaf.storage.use_count() == 1;
+}
+
+Weight weight_of(const Node& node) noexcept {
+  switch (node.kind) {
+    case NodeKind::operation:
+      return node.weight;
+    case NodeKind::constant:
+      return {.scalars = 1};
+    case NodeKind::storage:
+      break;
+  }
+  return {.leaves = 1, .pinned = only_used_inside(node, 1) ? node.storage->bytes() : 0};
+}
+
+}  // namespace
+
+FusionLimits::FusionLimits(const FusionConfig& config, const Limits& backend, std::size_t capacity)
+    : most{.ops = std::min(config.max_ops, backend.max_ops),
+           .leaves = std::min(config.max_inputs, backend.max_leaves),
+           .scalars = backend.max_scalars,
+           .height = config.max_height,
+           .pinned =
+               static_cast<std::uint64_t>(config.pinned_fraction * static_cast<double>(capacity))},
+      max_outputs(backend.max_outputs) {}
+
+const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept {
+  static constexpr End kEnds[] = {
+      {&Weight::ops, &FusionEndCounters::max_ops},
+      {&Weight::leaves, &FusionEndCounters::max_inputs},
+      {&Weight::scalars, &FusionEndCounters::max_inputs},
+      {&Weight::height, &FusionEndCounters::max_height},
+  };
+  for (const End& end : kEnds) {
+    if (weight.*end.measure > limits.most.*end.measure) return &end;
+  }
+  return nullptr;
+}
+
+// Sums cannot overflow: each operand is within the limits, or was weighed exactly.
+Weight bound_weight(std::span<const NodeRef> operands) noexcept {
+  Weight sum;
+  for (const NodeRef& operand : operands) {
+    const Weight weight = weight_of(*operand);
+    sum.ops += weight.ops;
+    sum.leaves += weight.leaves;
+    sum.scalars += weight.scalars;
+    sum.height = std::max(sum.height, weight.height);
+    sum.pinned += weight.pinned;
+  }
+  ++sum.ops;
+  ++sum.height;
+  return sum;
+}
+
+Weight exact_weight(std::span<const NodeRef> operands, Walk& walk) {
+  Weight weight = bound_weight(operands);
+  std::vector<Node*> roots;
+  for (const NodeRef& operand : operands) roots.push_back(operand.get());
+  walk.run(roots, std::numeric_limits<std::size_t>::max());
+  weight.ops = static_cast<std::uint32_t>(walk.operations().size()) + 1;
+  weight.leaves = static_cast<std::uint32_t>(walk.leaves().size());
+  weight.scalars = static_cast<std::uint32_t>(walk.constants().size());
+  weight.pinned = 0;
+  for (const Node* leaf : walk.leaves()) {
+    std::uint32_t uses = leaf->uses;
+    for (const Node* root : roots) uses += root == leaf ? 1 : 0;
+    if (only_used_inside(*leaf, uses)) weight.pinned += leaf->storage->bytes();
+  }
+  return weight;
+}
+
+}  // namespace forebay::compute

@@ -1,0 +1,217 @@
+#include "compute/host/reduction.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace forebay::compute::host {
+namespace {
+
+using Count = std::uint64_t;
+
+constexpr Count kTilesOfItem = 64;
+
+// The iteration space as tiles of at most kBlock elements that follow each other in it: several
+// whole rows of the last dimension, or a piece of one. A tile belongs to a group of results, or to
+// one of them; `outer` dimensions come before the last two.
+struct Tiling {
+  struct Outer {
+    Count extent, stride;
+  };
+  std::vector<Outer> kept, reduced;            // the outermost first
+  bool row_kept = false, column_kept = false;  // the last two dimensions
+  Count rows = 1, columns = 1;                 // their extents
+  Count tile_rows = 1, tile_columns = 1;
+  Count row_tiles = 1, column_tiles = 1;
+  Count kept_outer = 1, reduced_outer = 1;
+  Count elements_of_result = 1;
+
+  explicit Tiling(const Program& program, const Binding& binding) {
+    const std::size_t rank = binding.extents.size();
+    const auto is_reduced = [&](std::size_t d) { return ((program.reduced_dims >> d) & 1U) != 0; };
+    columns = static_cast<Count>(binding.extents[rank - 1]);
+    column_kept = !is_reduced(rank - 1);
+    if (rank > 1) {
+      rows = static_cast<Count>(binding.extents[rank - 2]);
+      row_kept = !is_reduced(rank - 2);
+    }
+    Count stride = rows * columns;
+    for (std::size_t d = rank > 1 ? rank - 2 : 0; d-- > 0;) {
+      const auto extent = static_cast<Count>(binding.extents[d]);
+      auto& list = is_reduced(d) ? reduced : kept;
+      list.insert(list.begin(), {extent, stride});
+      (is_reduced(d) ? reduced_outer : kept_outer) *= extent;
+      stride *= extent;
+    }
+    tile_columns = std::min<Count>(columns, kBlock);
+    tile_rows = columns > kBlock ? 1 : std::min<Count>(rows, kBlock / columns);
+    row_tiles = (rows + tile_rows - 1) / tile_rows;
+    column_tiles = (columns + tile_columns - 1) / tile_columns;
+    elements_of_result = reduced_outer * (row_kept ? 1 : rows) * (column_kept ? 1 : columns);
+  }
+
+  [[nodiscard]] Count groups() const {
+    return kept_outer * (row_kept ? row_tiles : 1) * (column_kept ? column_tiles : 1);
+  }
+  [[nodiscard]] Count tiles_of_group() const {
+    return reduced_outer * (row_kept ? 1 : row_tiles) * (column_kept ? 1 : column_tiles);
+  }
+
+  static Count offset(const std::vector<Outer>& dims, Count index) {
+    Count sum = 0;
+    for (std::size_t d = dims.size(); d-- > 0;) {
+      sum += index % dims[d].extent * dims[d].stride;
+      index /= dims[d].extent;
+    }
+    return sum;
+  }
+};
+
+struct Tile {
+  Count index;          // of its first element in the space
+  Count rows, columns;  // of this tile; the last ones may be smaller
+};
+
+// What one group's tiles have in common.
+struct Group {
+  Count outer = 0, row_tile = 0, column_tile = 0;
+
+  Group(const Tiling& t, Count group) {
+    if (t.column_kept) {
+      column_tile = group % t.column_tiles;
+      group /= t.column_tiles;
+    }
+    if (t.row_kept) {
+      row_tile = group % t.row_tiles;
+      group /= t.row_tiles;
+    }
+    outer = group;
+  }
+
+  [[nodiscard]] Tile tile(const Tiling& t, Count number) const {
+    Count row = row_tile;
+    Count column = column_tile;
+    if (!t.column_kept) {
+      column = number % t.column_tiles;
+      number /= t.column_tiles;
+    }
+    if (!t.row_kept) {
+      row = number % t.row_tiles;
+      number /= t.row_tiles;
+    }
+    const Count first_row = row * t.tile_rows;
+    const Count first_column = column * t.tile_columns;
+    return {Tiling::offset(t.kept, outer) + Tiling::offset(t.reduced, number) +
+                first_row * t.columns + first_column,
+            std::min(t.tile_rows, t.rows - first_row),
+            std::min(t.tile_columns, t.columns - first_column)};
+  }
+  // Results of the group, and where the first one lies.
+  [[nodiscard]] Count results(const Tiling& t) const {
+    const Tile first = tile(t, 0);
+    return (t.row_kept ? first.rows : 1) * (t.column_kept ? first.columns : 1);
+  }
+  [[nodiscard]] Count first_result(const Tiling& t) const {
+    const Count width = t.column_kept ? t.columns : 1;
+    const Count row = t.row_kept ? row_tile * t.tile_rows : 0;
+    const Count column = t.column_kept ? column_tile * t.tile_columns : 0;
+    return outer * (t.row_kept ? t.rows : 1) * width + row * width + column;
+  }
+};
+
+struct Float {
+  using Element = float;
+  using Sum = double;
+  static float finish(double sum, bool mean, Count elements) {
+    return static_cast<float>(mean ? sum / static_cast<double>(elements) : sum);
+  }
+};
+
+struct Integer {
+  using Element = std::uint32_t;
+  using Sum = std::uint32_t;
+  static std::uint32_t finish(std::uint32_t sum, bool /*mean*/, Count /*elements*/) { return sum; }
+};
+
+template <typename Type>
+void add_tile(const Tiling& t, const Tile& tile, const typename Type::Element* values,
+              typename Type::Sum* sums) {
+  if (t.column_kept) {
+    for (Count row = 0; row < tile.rows; ++row) {
+      accumulate(sums + (t.row_kept ? row * tile.columns : 0), values + row * tile.columns,
+                 tile.columns);
+    }
+    return;
+  }
+  for (Count row = 0; row < tile.rows; ++row) {
+    sums[t.row_kept ? row : 0] += sum(values + row * tile.columns, tile.columns);
+  }
+}
+
+template <typename Type>
+void reduce_as(const Program& program, const BlockProgram& compiled, const Binding& binding,
+               Threads& threads) {
+  using Sum = typename Type::Sum;
+  using Element = typename Type::Element;
+  const Tiling t(program, binding);
+  const bool mean = program.reduction->op == ReduceOp::mean;
+  auto* const results = static_cast<Element*>(binding.reduction);
+  const Count tiles = t.tiles_of_group();
+  const Count items_of_group = (tiles + kTilesOfItem - 1) / kTilesOfItem;
+  // Groups of one item are finished by it; the others leave partial sums, which are added in order.
+  const bool partial = items_of_group > 1;
+  const Count width = Group(t, 0).results(t);  // no group has more
+  std::vector<Sum> partials(partial ? t.groups() * items_of_group * width : 0);
+
+  const auto finish = [&](const Group& group, const Sum* sums) {
+    Element* const target = results + group.first_result(t);
+    for (Count i = 0; i < group.results(t); ++i) {
+      target[i] = Type::finish(sums[i], mean, t.elements_of_result);
+    }
+  };
+  const auto run_group_item = [&](BlockRun& run, Count item) {
+    const Group group(t, item / items_of_group);
+    const Count first = item % items_of_group * kTilesOfItem;
+    Sum own[kBlock];
+    Sum* const sums = partial ? partials.data() + item * width : own;
+    std::fill_n(sums, group.results(t), Sum{});
+    for (Count number = first; number < std::min(first + kTilesOfItem, tiles); ++number) {
+      const Tile tile = group.tile(t, number);
+      run.block(tile.index, tile.rows * tile.columns);
+      add_tile<Type>(t, tile, reinterpret_cast<const Element*>(run.value(program.reduction->value)),
+                     sums);
+    }
+    if (!partial) finish(group, sums);
+  };
+
+  // Threads take items in runs of about 64 tiles.
+  const Count items = t.groups() * items_of_group;
+  const Count batch = std::max<Count>(1, kTilesOfItem / std::min(tiles, kTilesOfItem));
+  threads.run((items + batch - 1) / batch, [&](std::size_t b) {
+    BlockRun run(program, compiled, binding);
+    for (Count item = b * batch; item < std::min<Count>((b + 1) * batch, items); ++item) {
+      run_group_item(run, item);
+    }
+  });
+  if (!partial) return;
+  std::vector<Sum> total(width);
+  for (Count g = 0; g < t.groups(); ++g) {
+    std::fill(total.begin(), total.end(), Sum{});
+    for (Count item = g * items_of_group; item < (g + 1) * items_of_group; ++item) {
+      for (Count i = 0; i < width; ++i) total[i] += partials[item * width + i];
+    }
+    finish(Group(t, g), total.data());
+  }
+}
+
+}  // namespace
+
+void reduce(const Program& program, const BlockProgram& compiled, const Binding& binding,
+            Threads& threads) {
+  if (program.type_of(program.reduction->value) == DType::f32) {
+    reduce_as<Float>(program, compiled, binding, threads);
+  } else {
+    reduce_as<Integer>(program, compiled, binding, threads);
+  }
+}
+
+}  // namespace forebay::compute::host

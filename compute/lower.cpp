@@ -1,0 +1,129 @@
+#include "compute/lower.hpp"
+
+#include <algorithm>
+
+#include "compute/strides.hpp"
+
+namespace forebay::compute {
+
+bool Lowering::run(const LowerRequest& request, const FusionLimits& limits, Walk& walk) {
+  if (!walk.run(request.roots, limits.most.ops)) return false;
+  if (!add_leaves(walk, limits) || !add_constants(walk, limits)) return false;
+  set_space(request);
+  program.code.clear();
+  for (const Node* node : walk.operations()) {
+    Instruction instruction{.op = node->op, .type = node->type};
+    Value* const values[] = {&instruction.a, &instruction.b, &instruction.c};
+    const std::span<const NodeRef> inputs = node->inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) *values[i] = value_of(*inputs[i]);
+    program.code.push_back(instruction);
+  }
+  add_outputs(request, limits, walk);
+  return true;
+}
+
+// Leaves with the same elements are one. REQUIRES: all have the shape of the space.
+bool Lowering::add_leaves(const Walk& walk, const FusionLimits& limits) {
+  program.leaves.clear();
+  binding.leaves.clear();
+  binding.strides.clear();
+  for (Node* const node : walk.leaves()) {
+    const void* const address = node->address();
+    std::size_t i = 0;
+    while (i < binding.leaves.size() &&
+           (binding.leaves[i] != address ||
+            (node->contiguous ? !binding.strides[i].empty()
+                              : !(binding.strides[i] == node->strides)))) {
+      ++i;
+    }
+    node->slot = static_cast<std::uint32_t>(i);
+    if (i != binding.leaves.size()) continue;
+    if (i == limits.most.leaves) return false;
+    binding.leaves.push_back(address);
+    binding.strides.push_back(node->contiguous ? Dims() : node->strides);
+    program.leaves.push_back({node->type, node->contiguous ? Access::linear : Access::strided});
+  }
+  return true;
+}
+
+bool Lowering::add_constants(const Walk& walk, const FusionLimits& limits) {
+  program.scalars.clear();
+  binding.scalars.clear();
+  for (Node* const node : walk.constants()) {
+    std::size_t i = 0;
+    while (i < binding.scalars.size() &&
+           (binding.scalars[i] != node->bits || program.scalars[i] != node->type)) {
+      ++i;
+    }
+    node->slot = static_cast<std::uint32_t>(i);
+    if (i != binding.scalars.size()) continue;
+    if (i == limits.most.scalars) return false;
+    binding.scalars.push_back(node->bits);
+    program.scalars.push_back(node->type);
+  }
+  return true;
+}
+
+void Lowering::set_space(const LowerRequest& request) {
+  const Node& root = *request.roots.front();
+  strided_.clear();
+  for (std::size_t i = 0; i < program.leaves.size(); ++i) {
+    if (program.leaves[i].access == Access::strided) strided_.push_back(binding.strides[i]);
+  }
+  program.reduced_dims = 0;
+  if (strided_.empty() && !request.reduce) {
+    binding.extents = Dims{root.numel};
+  } else {
+    const Collapsed space = collapse(root.shape, request.reduced_dims, strided_);
+    binding.extents = space.extents;
+    program.reduced_dims = space.reduced_dims;
+  }
+  program.rank = static_cast<std::uint8_t>(binding.extents.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < program.leaves.size(); ++i) {
+    if (program.leaves[i].access != Access::strided) continue;
+    const Dims& strides = strided_[next++];
+    if (std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 0; })) {
+      program.leaves[i].access = Access::single;
+      binding.strides[i] = Dims();
+    } else {
+      binding.strides[i] = strides;
+    }
+  }
+}
+
+Value Lowering::value_of(const Node& node) const noexcept {
+  std::size_t first = 0;
+  if (!node.is(NodeKind::storage)) first += program.leaves.size();
+  if (node.is(NodeKind::operation)) first += program.scalars.size();
+  return static_cast<Value>(first + node.slot);
+}
+
+void Lowering::store(Node* node) {
+  const Output output{value_of(*node)};
+  if (std::find(program.outputs.begin(), program.outputs.end(), output) != program.outputs.end()) {
+    return;
+  }
+  program.outputs.push_back(output);
+  stored.push_back(node);
+}
+
+void Lowering::add_outputs(const LowerRequest& request, const FusionLimits& limits,
+                           const Walk& walk) {
+  program.outputs.clear();
+  stored.clear();
+  program.reduction.reset();
+  if (request.reduce) {
+    Node& root = *request.roots.front();
+    program.reduction = Reduction{*request.reduce, value_of(root)};
+    root.uses += request.own_references;
+  } else {
+    for (Node* const root : request.roots) store(root);
+  }
+  const std::vector<Node*>& operations = walk.operations();
+  for (std::size_t i = operations.size(); i-- > 0 && stored.size() < limits.max_outputs;) {
+    if (operations[i]->owners() > operations[i]->uses) store(operations[i]);
+  }
+}
+
+}  // namespace forebay::compute

@@ -1,0 +1,58 @@
+#include "compute/registry.hpp"
+
+#include <array>
+
+#include "compute/engine.hpp"
+#include "compute/host/host_backend.hpp"
+#ifdef FOREBAY_HAVE_CUDA
+#include "compute/cuda/cuda_backend.hpp"
+#endif
+
+namespace forebay::compute {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::array<BackendFactory, 2> factories{
+      // mutex; by DeviceKind
+      &make_host_backend,
+#ifdef FOREBAY_HAVE_CUDA
+      &make_cuda_backend,
+#else
+      nullptr,
+#endif
+  };
+
+  static Registry& instance() {
+    static Registry registry;
+    return registry;
+  }
+};
+
+}  // namespace
+
+BackendFactory register_backend(DeviceKind kind, BackendFactory factory) {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.mutex);
+  return std::exchange(registry.factories.at(static_cast<std::size_t>(kind)), factory);
+}
+
+std::unique_ptr<Backend> make_backend(Device& device) {
+  Registry& registry = Registry::instance();
+  BackendFactory factory = nullptr;
+  {
+    const std::lock_guard lock(registry.mutex);
+    factory = registry.factories.at(static_cast<std::size_t>(device.info().kind));
+  }
+  std::unique_ptr<Backend> backend = factory != nullptr ? factory(device) : nullptr;
+  if (backend == nullptr) throw DeviceError("no compute backend is registered for " + device.id());
+  return backend;
+}
+
+Backend& backend_of(Device& device) { return Engine::of(device).backend(); }
+
+std::unique_lock<std::recursive_mutex> lock_backend(Device& device) {
+  return std::unique_lock(Engine::of(device).mutex());
+}
+
+}  // namespace forebay::compute

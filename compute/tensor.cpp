@@ -1,0 +1,139 @@
+#include "forebay/compute/tensor.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "compute/fold.hpp"
+#include "compute/tensor_access.hpp"
+
+namespace forebay {
+namespace {
+
+using compute::Engine;
+using compute::engine_of;
+using compute::NodeRef;
+
+void require_type(const Tensor& tensor, DType wanted) {
+  if (tensor.dtype() != wanted) {
+    throw ShapeError("elements of type " + std::string(to_string(wanted)) +
+                     " were asked from a tensor of " + std::string(to_string(tensor.dtype())));
+  }
+}
+
+// "f32 [2, 3] on host", for messages.
+std::string describe(const Tensor& tensor) {
+  return std::string(to_string(tensor.dtype())) + " " + to_string(tensor.shape()) + " on " +
+         tensor.device().id();
+}
+
+template <typename To, typename From>
+To convert(From value) {
+  const compute::ConstantValue operand{dtype_of<From>, std::bit_cast<std::uint32_t>(value)};
+  const auto op = dtype_of<To> == DType::f32 ? compute::Op::to_f32 : compute::Op::to_i32;
+  return std::bit_cast<To>(*compute::fold(op, {&operand, 1}));
+}
+
+}  // namespace
+
+const Dims& Tensor::shape() const { return compute::node_of(*this)->shape; }
+std::int64_t Tensor::numel() const { return compute::node_of(*this)->numel; }
+DType Tensor::dtype() const { return compute::node_of(*this)->type; }
+Device& Tensor::device() const { return *compute::node_of(*this)->device; }
+
+const Tensor& Tensor::eval() const {
+  engine_of(*this).evaluate(node_, compute::kEndRead);
+  return *this;
+}
+
+void eval(std::span<const Tensor> tensors) {
+  // By engine, almost always one.
+  std::vector<NodeRef> nodes;
+  std::vector<Engine*> engines;
+  for (const Tensor& tensor : tensors) {
+    Engine* const engine = &engine_of(tensor);
+    if (std::find(engines.begin(), engines.end(), engine) == engines.end()) {
+      engines.push_back(engine);
+    }
+  }
+  for (Engine* engine : engines) {
+    nodes.clear();
+    for (const Tensor& tensor : tensors) {
+      if (tensor.node()->engine == engine) nodes.push_back(tensor.node());
+    }
+    engine->evaluate(nodes, compute::kEndRead);
+  }
+}
+
+template <typename T>
+requires is_element<T> T Tensor::item()
+const {
+  if (numel() != 1) {
+    throw ShapeError("item needs one element, but the shape is " + to_string(shape()));
+  }
+  Engine& engine = engine_of(*this);
+  const std::lock_guard lock(engine.mutex());
+  engine.evaluate(node_, compute::kEndRead);
+  std::uint32_t bits = 0;
+  engine.backend().download(node_->address(), &bits, sizeof bits, engine.device().default_stream());
+  return dtype() == DType::f32 ? convert<T>(std::bit_cast<float>(bits))
+                               : convert<T>(std::bit_cast<std::int32_t>(bits));
+}
+
+template <typename T>
+requires is_element<T>
+void Tensor::copy_to_host(std::span<T> target) const {
+  require_type(*this, dtype_of<T>);
+  if (static_cast<std::int64_t>(target.size()) != numel()) {
+    throw ShapeError("a tensor of shape " + to_string(shape()) + " was asked into " +
+                     std::to_string(target.size()) + " elements");
+  }
+  Engine& engine = engine_of(*this);
+  const std::lock_guard lock(engine.mutex());
+  const NodeRef source = engine.contiguous(node_, compute::kEndRead);
+  if (target.empty()) return;
+  engine.backend().download(source->address(), target.data(), target.size_bytes(),
+                            engine.device().default_stream());
+}
+
+template <typename T>
+requires is_element<T> std::vector<T> Tensor::to_host()
+const {
+  require_type(*this, dtype_of<T>);
+  device().require_open();
+  std::vector<T> elements(static_cast<std::size_t>(numel()));
+  copy_to_host(std::span(elements));
+  return elements;
+}
+
+template float Tensor::item<float>() const;
+template std::int32_t Tensor::item<std::int32_t>() const;
+template void Tensor::copy_to_host<float>(std::span<float>) const;
+template void Tensor::copy_to_host<std::int32_t>(std::span<std::int32_t>) const;
+template std::vector<float> Tensor::to_host<float>() const;
+template std::vector<std::int32_t> Tensor::to_host<std::int32_t>() const;
+
+void* Tensor::data() const {
+  Engine& engine = engine_of(*this);
+  const std::lock_guard lock(engine.mutex());
+  const NodeRef source = engine.contiguous(node_, compute::kEndRead);
+  if (source.get() != node_.get()) node_->become_storage(source->storage);
+  return node_->address();
+}
+
+Tensor Tensor::detach() const { return Tensor(compute::node_of(*this)); }
+
+void assign(const Tensor& target, const Tensor& value) {
+  Engine& engine = engine_of(target);
+  if (target.shape() != value.shape() || target.dtype() != value.dtype() ||
+      &target.device() != &value.device()) {
+    throw ShapeError("assign: a value of " + describe(value) + " does not fit into " +
+                     describe(target));
+  }
+  if (!target.node()->contiguous) {
+    throw ShapeError("assign: the target of shape " + to_string(target.shape()) +
+                     " is a view with strides");
+  }
+  engine.assign(target.node(), value.node());
+}
+
+}  // namespace forebay
