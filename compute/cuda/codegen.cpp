@@ -308,19 +308,23 @@ const char* kernel_entry(const Program& program) noexcept {
   return program.reduction ? "forebay_reduce" : "forebay_map";
 }
 
+std::string with_prelude(std::string_view source) {
+  // A kernel uses a few of the prelude's functions; NVRTC would list the others, which takes time.
+  Text text;
+  text.line("#pragma nv_diag_suppress 177").block(compute::prelude_text()).block(source);
+  return std::move(text).str();
+}
+
 std::string generate_kernel(const Program& program) {
   const KernelShape shape = kernel_shape(program);
   Text text;
-  // A kernel uses a few of the prelude's functions; NVRTC would list the others, which takes time.
-  text.line("#pragma nv_diag_suppress 177");
-  text.block(compute::prelude_text());
   text.block(kHelpers);
   if (program.reduction) {
     reduce_kernel(text, program, shape);
   } else {
     map_kernel(text, program, shape);
   }
-  return std::move(text).str();
+  return with_prelude(std::move(text).str());
 }
 
 }  // namespace forebay::cuda

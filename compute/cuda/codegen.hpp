@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "forebay/compute/program.hpp"
 
@@ -23,6 +24,9 @@ struct KernelShape {
 
 /// The name of a program's kernel: forebay_map or forebay_reduce.
 [[nodiscard]] const char* kernel_entry(const compute::Program& program) noexcept;
+
+/// `source` with compute/prelude.inl in front, ready for the compiler.
+[[nodiscard]] std::string with_prelude(std::string_view source);
 
 /// The whole source, prelude in front; the kernel takes one `struct Args` (kernel_arguments.hpp).
 /// The same program gives the same text on every machine, and sizes never enter it.

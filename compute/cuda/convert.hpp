@@ -1,0 +1,15 @@
+// Elements from one type to another on the host, at the speed of its memory.
+#pragma once
+
+#include <cstddef>
+
+#include "forebay/compute/dtype.hpp"
+
+namespace forebay::cuda {
+
+/// Converts `count` elements as the operations to_f32 and to_i32 do; equal types are copied. The
+/// two ranges do not overlap. Thread safety: any thread.
+void convert(const void* source, DType source_type, void* target, DType target_type,
+             std::size_t count) noexcept;
+
+}  // namespace forebay::cuda

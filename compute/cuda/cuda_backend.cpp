@@ -1,0 +1,102 @@
+#include "compute/cuda/cuda_backend.hpp"
+
+#include <array>
+#include <string>
+#include <unordered_map>
+
+#include "compute/cuda/codegen.hpp"
+#include "compute/cuda/cuda_executor.hpp"
+#include "compute/cuda/matmul_runner.hpp"
+#include "compute/cuda/stream_scratch.hpp"
+#include "compute/cuda/transfer_ring.hpp"
+#include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/kernel_cache.hpp"
+
+namespace forebay::cuda {
+namespace {
+
+using compute::CustomKernel;
+
+CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+CUstream native(const Stream& stream) { return static_cast<CUstream>(stream.native()); }
+
+class CudaBackend final : public compute::Backend {
+ public:
+  explicit CudaBackend(CudaDevice& device)
+      : device_(device), scratch_(device), matmul_(device, scratch_), ring_(device) {
+    executors_[0] = std::make_unique<CudaExecutor>(device, scratch_);
+  }
+
+  [[nodiscard]] compute::Limits limits() const noexcept override { return kLimits; }
+  [[nodiscard]] std::span<const std::unique_ptr<compute::Executor>> executors()
+      const noexcept override {
+    return executors_;
+  }
+
+  void matmul(const compute::MatmulArgs& args, const Stream& stream) override {
+    matmul_.run(args, stream);
+  }
+
+  void upload(const void* source, DType source_type, void* target, DType target_type,
+              std::size_t count, const Stream& stream) override {
+    const Upload one{source, source_type, target, target_type, count};
+    ring_.upload({&one, 1}, stream);
+  }
+  void upload_many(std::span<const Upload> uploads, const Stream& stream) override {
+    ring_.upload(uploads, stream);
+  }
+  void download(const void* source, void* target, std::size_t bytes,
+                const Stream& stream) override {
+    ring_.download(source, target, bytes, stream);
+  }
+
+  void copy(const void* source, void* target, std::size_t bytes, const Stream& stream) override {
+    if (bytes == 0) return;
+    device_.make_current();
+    check(device_.api(),
+          device_.api().cuMemcpyDtoDAsync(address(target), address(source), bytes, native(stream)),
+          "cuMemcpyDtoDAsync");
+  }
+
+  void run(const CustomKernel& kernel, std::span<void* const> arguments, unsigned blocks,
+           const Stream& stream) override {
+    if (blocks == 0) return;
+    device_.make_current();
+    const CUresult result =
+        device_.api().cuLaunchKernel(function_for(kernel), blocks, 1, 1, kernel.block, 1, 1, 0,
+                                     native(stream), const_cast<void**>(arguments.data()), nullptr);
+    if (result != CUDA_SUCCESS) {
+      const std::string call = std::string("launching ") + kernel.name;
+      throw_driver_error(device_.api(), result, call.c_str());
+    }
+    device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  CUfunction function_for(const CustomKernel& kernel) {
+    const auto found = custom_.find(&kernel);
+    if (found != custom_.end()) return found->second;
+    const CUfunction function =
+        device_.kernels().get(with_prelude(kernel.cuda_source), kernel.name);
+    custom_.emplace(&kernel, function);
+    return function;
+  }
+
+  CudaDevice& device_;
+  StreamScratch scratch_;
+  std::array<std::unique_ptr<compute::Executor>, 1> executors_;
+  MatmulRunner matmul_;
+  TransferRing ring_;
+  std::unordered_map<const CustomKernel*, CUfunction> custom_;
+};
+
+}  // namespace
+}  // namespace forebay::cuda
+
+namespace forebay::compute {
+
+std::unique_ptr<Backend> make_cuda_backend(Device& device) {
+  return std::make_unique<cuda::CudaBackend>(dynamic_cast<cuda::CudaDevice&>(device));
+}
+
+}  // namespace forebay::compute

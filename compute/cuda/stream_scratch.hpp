@@ -1,0 +1,48 @@
+// Device memory that the kernels of a stream lend each other.
+#pragma once
+
+#include <cstddef>
+#include <list>
+
+#include "compute/cuda/kernel_arguments.hpp"
+#include "runtime/cuda/cuda_device.hpp"
+
+namespace forebay::cuda {
+
+/// Scratch memory for each stream, taken from the device's pool at first use. Kernels of one stream
+/// run one after the other, so they can share it; kernels of different streams cannot.
+///
+/// Thread safety: none; the backend's calls are serialised.
+/// Invariant: at most kStreams streams have memory; the least recently used one gives its memory
+/// back. A stream lives at least as long as its scratch memory.
+class StreamScratch {
+ public:
+  static constexpr std::size_t kStreams = 16;
+
+  explicit StreamScratch(CudaDevice& device) : device_(device) {}
+  ~StreamScratch();
+  StreamScratch(const StreamScratch&) = delete;
+  StreamScratch& operator=(const StreamScratch&) = delete;
+
+  /// For reductions that are split: kSplitPartials sums of eight bytes, and kSplitBlocks tickets
+  /// that are 0 between launches. Throws OutOfMemory, DriverError.
+  [[nodiscard]] ReduceScratch reduction(const Stream& stream);
+  /// For matrix products: `matmul.workspace_bytes`. Throws OutOfMemory.
+  [[nodiscard]] void* workspace(const Stream& stream);
+  [[nodiscard]] std::size_t streams() const noexcept { return entries_.size(); }
+
+ private:
+  struct Entry {
+    Stream stream;
+    void* reduction = nullptr;
+    void* workspace = nullptr;
+  };
+  Entry& entry(const Stream& stream);
+  void give_back(const Entry& entry) noexcept;
+  [[nodiscard]] void* allocate(std::size_t bytes, const Stream& stream);
+
+  CudaDevice& device_;
+  std::list<Entry> entries_;  // most recently used first
+};
+
+}  // namespace forebay::cuda
