@@ -1,0 +1,102 @@
+#include "nn/gradients.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "forebay/runtime/runtime.hpp"
+#include "tests/nn/gradient_cases.hpp"
+
+using namespace forebay;
+
+TEST_CASE("elementwise gradients agree with central differences") {
+  Runtime runtime = Runtime::create();
+  testing::check_elementwise_gradients(runtime.device("host"));
+}
+
+TEST_CASE("gradients of broadcast operands are summed to their shape") {
+  Runtime runtime = Runtime::create();
+  testing::check_broadcast_gradients(runtime.device("host"));
+}
+
+TEST_CASE("gradients of reductions and views agree with central differences") {
+  Runtime runtime = Runtime::create();
+  testing::check_structural_gradients(runtime.device("host"));
+}
+
+TEST_CASE("gradients of matrix products agree with central differences") {
+  Runtime runtime = Runtime::create();
+  testing::check_matmul_gradients(runtime.device("host"));
+}
+
+TEST_CASE("expressions beyond every fusion limit have the right gradient") {
+  Config config;
+  config.fusion.max_ops = 4;
+  config.fusion.max_inputs = 3;
+  config.fusion.max_height = 3;
+  Runtime runtime = Runtime::create(config);
+  Device& host = runtime.device("host");
+  testing::check_elementwise_gradients(host);
+  testing::check_broadcast_gradients(host);
+  testing::check_matmul_gradients(host);
+}
+
+TEST_CASE("ties of min and max give each side one half") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  for (const bool smaller : {true, false}) {
+    const Tensor a = nn::requires_grad(from_host<float>(std::vector<float>{1, 2, 3}, {3}, host));
+    const Tensor b = nn::requires_grad(from_host<float>(std::vector<float>{1, 5, 2}, {3}, host));
+    nn::backward(smaller ? minimum(a, b).sum() : maximum(a, b).sum());
+    const std::vector<float> low =
+        smaller ? std::vector<float>{0.5F, 1, 0} : std::vector<float>{0.5F, 0, 1};
+    CHECK(nn::grad(a).to_host<float>() == low);
+    CHECK(nn::grad(b).to_host<float>() == std::vector<float>{0.5F, 1 - low[1], 1 - low[2]});
+  }
+}
+
+TEST_CASE("relu passes nothing at zero, and an infinite gradient does not leak") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Tensor x = nn::requires_grad(from_host<float>(std::vector<float>{-1, 0, 2}, {3}, host));
+  nn::backward(relu(x), full(Dims{3}, kInfinity, host));
+  CHECK(nn::grad(x).to_host<float>() == std::vector<float>{0, 0, kInfinity});
+  const Tensor y = nn::requires_grad(from_host<float>(std::vector<float>{-1, 0, 2}, {3}, host));
+  nn::backward(where(greater(y, zeros({}, host)), y, ones({3}, host)),
+               full(Dims{3}, kInfinity, host));
+  CHECK(nn::grad(y).to_host<float>() == std::vector<float>{0, 0, kInfinity});
+}
+
+TEST_CASE("gradients pass i32 operands by") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor x = nn::requires_grad(from_host<float>(std::vector<float>{1, 2}, {2}, host));
+  const Tensor k = from_host<std::int32_t>(std::vector<std::int32_t>{3, 0}, {2}, host);
+  nn::backward((x * k + where(k, x, 2.0F * x) / k).sum());
+  const std::vector<float> gradient = nn::grad(x).to_host<float>();
+  CHECK(gradient[0] == Approx(3 + 1.0 / 3));
+  CHECK(std::isinf(gradient[1]));
+}
+
+TEST_CASE("empty tensors have empty gradients, and what they are broadcast with has zeros") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor x = nn::requires_grad(empty({0, 4}, host));
+  const Tensor bias = nn::requires_grad(ones({4}, host));
+  const Tensor weight = nn::requires_grad(ones({3, 4}, host));
+  nn::backward((matmul(x + bias, weight.transpose())).sum());
+  CHECK(nn::grad(x).shape() == Dims{0, 4});
+  CHECK(nn::grad(bias).to_host<float>() == std::vector<float>{0, 0, 0, 0});
+  CHECK(nn::grad(weight).to_host<float>() == std::vector<float>(12, 0));
+}
+
+TEST_CASE("what has no derivative has no rule") {
+  using compute::Action;
+  using compute::Op;
+  for (const Op op : {Op::greater, Op::equal, Op::to_i32, Op::random_uniform, Op::random_normal}) {
+    CHECK(nn::find_rule(Action::elementwise, op) == nullptr);
+  }
+  for (const Op op : {Op::add, Op::select, Op::to_f32}) {
+    CHECK(nn::find_rule(Action::elementwise, op) != nullptr);
+  }
+}

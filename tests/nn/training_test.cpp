@@ -1,0 +1,46 @@
+// Training as a whole: nothing grows with history, and a step costs few launches.
+#include "forebay/runtime/runtime.hpp"
+#include "tests/nn/counting_backend.hpp"
+#include "tests/nn/training_cases.hpp"
+
+using namespace forebay;
+
+TEST_CASE("re-creating a network beside another leaves nothing behind and changes nothing") {
+  Runtime runtime = Runtime::create();
+  testing::check_training_without_history(runtime.device("host"), 120);
+}
+
+TEST_CASE("parts of a network can be dropped in any order") {
+  Runtime runtime = Runtime::create();
+  testing::check_drop_orders(runtime.device("host"));
+}
+
+TEST_CASE("a training step of four layers costs at most 35 launches and no new table") {
+  testing::CountingHost counting;
+  Device& host = counting.device();
+  testing::Trained network({64, 256, 256, 256, 32}, 256, 1, host);
+  for (int i = 0; i < 3; ++i) (void)network.step();
+  const std::uint64_t before = counting.launches();
+  const std::uint64_t uploads = testing::CountingHost::calls().uploads;
+  const std::uint64_t tables = host.counters().tensor_tables.load();
+  for (int i = 0; i < 4; ++i) (void)network.step();
+  CHECK((counting.launches() - before) / 4 <= 35);
+  WARN((counting.launches() - before) / 4);
+  CHECK(testing::CountingHost::calls().uploads == uploads);
+  CHECK(host.counters().tensor_tables.load() == tables);
+}
+
+TEST_CASE("gradients of weights keep their addresses") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  testing::Trained network({8, 16, 4}, 32, 1, host);
+  (void)network.step();
+  std::vector<void*> addresses;
+  for (const Tensor& p : network.network->parameters()) addresses.push_back(nn::grad(p).data());
+  for (int i = 0; i < 5; ++i) {
+    (void)network.step();
+    std::vector<void*> now;
+    for (const Tensor& p : network.network->parameters()) now.push_back(nn::grad(p).data());
+    CHECK(now == addresses);
+  }
+}
