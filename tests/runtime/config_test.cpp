@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <vector>
 
 #include "runtime/config_keys.hpp"
@@ -263,4 +264,45 @@ TEST_CASE("Files are read, and named when they cannot be") {
   std::ofstream(file) << std::string((1 << 20) + 1, ' ');
   CHECK(complaint_of(file).find("longer than 1 MiB") != std::string::npos);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("A damaged file gives a configuration or one line, never anything else") {
+  std::mt19937 random(20260101);
+  const std::string whole = Config{}.to_json();
+  int accepted = 0;
+  int refused = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = whole;
+    for (unsigned damage = 1 + random() % 4; damage > 0; --damage) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, 1 + random() % 40);
+          break;
+        case 2:
+          text.insert(at, whole.substr(random() % whole.size(), 1 + random() % 40));
+          break;
+        default:
+          text.insert(at, 1, "{}[]\",:09-.eE"[random() % 14]);
+          break;
+      }
+    }
+    INFO(text);
+    const std::string line = complaint(text);
+    if (line.empty()) {
+      ++accepted;
+      const std::string effective = Config::parse(text).to_json();
+      CHECK(Config::parse(effective).to_json() == effective);
+    } else {
+      ++refused;
+      CHECK(line.compare(0, 8, "c.json: ") == 0);
+      CHECK(line.find('\n') == std::string::npos);
+      CHECK(line.size() < 600);
+    }
+  }
+  CHECK(accepted > 10);
+  CHECK(refused > 1000);
 }
