@@ -41,7 +41,7 @@ TEST_CASE("An extension is made once and ends with the device, the latest first"
   };
   First& first = device->extension<First>(make_first);
   // An extension may ask for another one while it is made.
-  device->extension<Second>([&](Device& owner) {
+  (void)device->extension<Second>([&](Device& owner) {
     CHECK(&owner.extension<First>(make_first) == &first);
     return std::unique_ptr<Second>(new Second{story});
   });
@@ -117,7 +117,7 @@ TEST_CASE("While extensions end they may give memory back, but start nothing new
   };
   bool refused = false;
   auto device = std::make_shared<FakeDevice>();
-  device->extension<Holder>([&](Device& owner) {
+  (void)device->extension<Holder>([&](Device& owner) {
     void* block = owner.pool().allocate(1000, owner.default_stream().id());
     return std::unique_ptr<Holder>(new Holder{owner, block, false, &refused});
   });
@@ -143,7 +143,7 @@ TEST_CASE("A worker of an extension that ends may ask for an extension without h
   };
   bool refused = false;
   auto device = std::make_shared<FakeDevice>();
-  device->extension<Worker>([&](Device& owner) {
+  (void)device->extension<Worker>([&](Device& owner) {
     return std::unique_ptr<Worker>(new Worker{owner, refused});
   });
   device->close();
@@ -164,7 +164,7 @@ TEST_CASE("A device that cannot be waited for still ends") {
 TEST_CASE("In a forked child a device is closed, and closing it does nothing") {
   auto device = std::make_shared<FakeDevice>();
   std::string story;
-  device->extension<First>([&](Device&) { return std::unique_ptr<First>(new First{story}); });
+  (void)device->extension<First>([&](Device&) { return std::unique_ptr<First>(new First{story}); });
   const auto ended = test::in_child([&] {
     if (!device->closed()) return 1;
     try {

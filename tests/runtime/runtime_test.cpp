@@ -26,7 +26,7 @@ struct FakePlatform {
   std::vector<DeviceReport> reports;
   int listed = 0;
   int opened = 0;
-  std::vector<std::weak_ptr<Device>> devices;
+  std::vector<std::weak_ptr<Device>> devices = {};
 
   Runtime runtime(const Config& config = small()) {
     return Runtime::Impl::make(config, {[this] {
