@@ -73,7 +73,7 @@ TEST_CASE("one pass has no steady one to compare with") {
 TEST_CASE("standard output carries the JSON alone") {
   const Outcome outcome = run_forebay(small({"--json", "-"}));
   CHECK(JsonDocument(outcome.out, "output").size("/iterations") == 2);
-  CHECK(outcome.err.find("i: 0, sum: 480") != std::string::npos);
+  CHECK(outcome.err.empty());
 }
 
 TEST_CASE("--stats dumps the pool while the results are alive") {

@@ -76,6 +76,7 @@ TEST_CASE("pairs run children of their own and judge them") {
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK(forebay::test::lines(outcome.out) == 11);
+  CHECK(outcome.err.empty());
   const JsonDocument json(Folder::read(file), file);
   CHECK(json.text("/bench") == "reinit");
   REQUIRE(json.size("/pairs") == 10);

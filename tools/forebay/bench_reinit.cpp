@@ -94,7 +94,7 @@ class BenchReinit final : public Command {
       throw UsageError("--pairs compares iterations after the warm-up; give --iters 12 or more");
     }
     OutputFile json_file(common_.json_file);
-    std::FILE* out = json_file.is_standard_output() ? stderr : stdout;
+    const bool quiet = json_file.is_standard_output();
     Progress progress("reinit pair", pairs_);
     std::vector<ReinitPair> pairs;
     std::vector<double> differences;
@@ -107,16 +107,18 @@ class BenchReinit final : public Command {
         faults.push_back("pair " + std::to_string(i) + ": " + fault);
       }
       progress.clear();
-      std::fprintf(out, "pair=%llu difference=%.2f%%\n", static_cast<unsigned long long>(i),
-                   differences.back());
-      std::fflush(out);
+      if (quiet) continue;
+      std::printf("pair=%llu difference=%.2f%%\n", static_cast<unsigned long long>(i),
+                  differences.back());
+      std::fflush(stdout);
     }
     const PairsVerdict verdict = judge_pairs(differences);
-    std::fprintf(out, "median=%.2f%% interval=[%.2f%%, %.2f%%] %s\n", verdict.median_difference,
-                 verdict.interval.low, verdict.interval.high,
-                 verdict.flat_enough ? "time does not climb with re-creation"
-                                     : "time climbs differently with re-creation");
-    std::fflush(out);
+    if (!quiet) {
+      std::printf("median=%.2f%% interval=[%.2f%%, %.2f%%] %s\n", verdict.median_difference,
+                  verdict.interval.low, verdict.interval.high,
+                  verdict.flat_enough ? "time does not climb with re-creation"
+                                      : "time climbs differently with re-creation");
+    }
     json_file.write(pairs_json(pairs, verdict, faults));
     if (faults.empty()) return kDone;
     throw Error("what must hold does not: " + joined(faults));

@@ -48,10 +48,9 @@ BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&
       device_(&runtime_.device(options.device)) {}
 
 void BenchRun::say(const std::string& line) const {
-  const bool machine = json_.is_standard_output() || stats_.is_standard_output();
-  std::FILE* out = machine ? stderr : stdout;
-  std::fprintf(out, "%s\n", line.c_str());
-  std::fflush(out);
+  if (json_.is_standard_output() || stats_.is_standard_output()) return;
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
 }
 
 void BenchRun::take_stats() {

@@ -32,7 +32,7 @@ class BenchRun {
   explicit BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust = {});
 
   [[nodiscard]] Device& device() noexcept { return *device_; }
-  /// One line for people: on standard output, or on standard error where that carries the JSON.
+  /// One line for people on standard output, unless that carries a file's content.
   void say(const std::string& line) const;
   /// Keeps the device's statistics as they are now for `finish`. No cost when nobody wants them.
   void take_stats();

@@ -77,7 +77,7 @@ void append_object(const JsonDocument& document, const std::string& pointer,
       continue;
     }
     char line[160];
-    std::snprintf(line, sizeof line, "  %-34s %20s\n", path.c_str(), document.json(place).c_str());
+    std::snprintf(line, sizeof line, "  %-22s %20s\n", path.c_str(), document.json(place).c_str());
     text += line;
   }
 }
