@@ -7,7 +7,7 @@
 
 #include "runtime/driver/cuda_api.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 
 /// A driver to hold against the contract.
 struct DriverUnderTest {
@@ -27,4 +27,4 @@ struct ContractClause {
 [[nodiscard]] std::span<const ContractClause> stream_contract();
 [[nodiscard]] std::span<const ContractClause> capture_contract();
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

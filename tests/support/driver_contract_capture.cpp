@@ -5,7 +5,7 @@
 #include "tests/support/driver_contract.hpp"
 #include "tests/support/driver_pieces.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 namespace {
 
 using driver::CudaApi;
@@ -187,4 +187,4 @@ constexpr ContractClause kClauses[] = {
 
 std::span<const ContractClause> capture_contract() { return kClauses; }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

@@ -4,7 +4,7 @@
 #include "tests/support/driver_contract.hpp"
 #include "tests/support/driver_pieces.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 namespace {
 
 using driver::CudaApi;
@@ -206,4 +206,4 @@ constexpr ContractClause kClauses[] = {
 
 std::span<const ContractClause> memory_contract() { return kClauses; }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

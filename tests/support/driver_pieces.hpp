@@ -8,7 +8,7 @@
 #include "runtime/driver/cuda_api.hpp"
 #include "tests/support/catch.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 
 /// The primary context of the first device, current on this thread.
 class CurrentContext {
@@ -162,4 +162,4 @@ inline void fill(const driver::CudaApi& api, CUdeviceptr address, unsigned char 
   return host;
 }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

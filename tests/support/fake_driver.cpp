@@ -9,7 +9,7 @@
 #include "runtime/process.hpp"
 #include "tests/support/fake_driver_state.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 namespace {
 
 std::atomic<std::uint64_t> g_serial{0};
@@ -202,4 +202,4 @@ std::string FakeDriver::leaks() const {
 
 std::uint64_t FakeDriver::calls_after_end() { return g_calls_after_end.load(); }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

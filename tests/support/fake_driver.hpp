@@ -8,7 +8,7 @@
 
 #include "runtime/driver/cuda_api.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 
 /// While it lives, its table behaves like the driver of a machine with the given devices. The
 /// driver contract (driver_contract.hpp) holds for both; where the driver's behaviour is unknown,
@@ -63,4 +63,4 @@ class FakeDriver {
   std::shared_ptr<driver::CudaApi> api_;
 };
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

@@ -3,7 +3,7 @@
 
 #include "tests/support/fake_driver_state.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 namespace {
 
 void* as_pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
@@ -75,4 +75,4 @@ CUresult FakeCalls::cuMemsetD32Async(CUdeviceptr to, unsigned int value, std::si
   });
 }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

@@ -6,7 +6,7 @@
 
 #include "tests/support/fake_driver_state.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 namespace {
 
 struct ErrorText {
@@ -273,4 +273,4 @@ CUresult FakeCalls::cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, v
   return driver->submit_to(config->hStream, [] {});
 }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

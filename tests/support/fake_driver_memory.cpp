@@ -8,7 +8,7 @@
 
 #include "tests/support/fake_driver_state.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -352,4 +352,4 @@ CUresult FakeCalls::cuPointerGetAttribute(void* data, CUpointer_attribute which,
   return CUDA_SUCCESS;
 }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

@@ -15,7 +15,7 @@
 
 #include "tests/support/fake_driver.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 
 /// Handles that look like the driver's and are used again after they were given back.
 template <typename Handle>
@@ -204,4 +204,4 @@ struct FakeCalls {
 [[nodiscard]] CUcontext fake_context(int device);
 [[nodiscard]] int fake_device_of(CUcontext context);  ///< -1 for null
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

@@ -4,7 +4,7 @@
 
 #include "tests/support/fake_driver_state.hpp"
 
-namespace forebay::testing {
+namespace forebay::test {
 
 bool FakeState::run_front(FakeStream& stream) {
   if (stream.queue.empty()) {
@@ -354,4 +354,4 @@ CUresult FakeCalls::cuGraphDestroy(CUgraph graph) {
   return CUDA_SUCCESS;
 }
 
-}  // namespace forebay::testing
+}  // namespace forebay::test

@@ -68,8 +68,8 @@ TEST_CASE("multiplications and additions are not contracted") {
   constexpr unsigned kFmul = 0x020;
   constexpr unsigned kFadd = 0x021;
   constexpr unsigned kFfma = 0x023;
-  const auto code = opcodes(
-      compile_cubin(nvrtc(), kMultiplyAdd, "multiply_add", {"sm_90", false}), "multiply_add");
+  const auto code = opcodes(compile_cubin(nvrtc(), kMultiplyAdd, "multiply_add", {"sm_90", false}),
+                            "multiply_add");
   CHECK(std::count(code.begin(), code.end(), kFmul) == 1);
   CHECK(std::count(code.begin(), code.end(), kFadd) == 1);
   CHECK(std::count(code.begin(), code.end(), kFfma) == 0);
@@ -81,10 +81,10 @@ TEST_CASE("what does not compile comes back with the compiler's words") {
                         "k.cu", {"sm_90", false});
     FAIL("nonsense compiled");
   } catch (const CompileError& error) {
-    CHECK(std::string(error.what()) ==
-          "k.cu does not compile for sm_90: k.cu(2): error: identifier \"undeclared\" is undefined");
-    CHECK(error.log().find("1 error detected in the compilation of \"k.cu\"") !=
-          std::string::npos);
+    CHECK(
+        std::string(error.what()) ==
+        "k.cu does not compile for sm_90: k.cu(2): error: identifier \"undeclared\" is undefined");
+    CHECK(error.log().find("1 error detected in the compilation of \"k.cu\"") != std::string::npos);
   }
 }
 

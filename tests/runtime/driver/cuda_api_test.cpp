@@ -71,15 +71,14 @@ TEST_CASE("errors carry the call, the driver's name for them and their number") 
   const FakeDriver fake;
   const auto api = fake.api();
   CHECK(describe(*api, CUDA_ERROR_OUT_OF_MEMORY) == "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
-  CHECK(describe(*api, static_cast<CUresult>(12345)) ==
-        "unknown error (12345): the driver has no text for it");
+  CHECK(describe(*api, static_cast<CUresult>(998)) ==
+        "unknown error (998): the driver has no text for it");
   CHECK_NOTHROW(check(*api, CUDA_SUCCESS, "cuMemCreate"));
   try {
     check(*api, CUDA_ERROR_OUT_OF_MEMORY, "cuMemCreate");
     FAIL("an error was let through");
   } catch (const DriverError& error) {
-    CHECK(std::string(error.what()) ==
-          "cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+    CHECK(std::string(error.what()) == "cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
     CHECK(error.code() == CUDA_ERROR_OUT_OF_MEMORY);
   }
 }

@@ -61,9 +61,10 @@ TEST_CASE("a library that the process has loaded comes first, wherever it lies")
 TEST_CASE("a library that is not there leaves an error that says where it was looked for") {
   const auto library = DynamicLibrary::search("libforebay_none", {13, 12}, {kSample12});
   CHECK(!library);
-  CHECK(library.error() == "none of libforebay_none.so.13 libforebay_none.so.12 in the loader's "
-                           "path, " +
-                               kSample12.string());
+  CHECK(library.error() ==
+        "none of libforebay_none.so.13 libforebay_none.so.12 in the loader's "
+        "path, " +
+            kSample12.string());
   CHECK(library.symbol("sample_major") == nullptr);
   const auto named = DynamicLibrary::open("libforebay_none.so");
   CHECK(!named);
