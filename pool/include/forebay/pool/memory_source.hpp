@@ -47,6 +47,9 @@ class MemorySource {
   [[nodiscard]] virtual SourceTraits traits() const noexcept = 0;
   /// Bytes that the device could still hand out now; the whole machine's figure, not the pool's.
   [[nodiscard]] virtual std::size_t free_bytes() const noexcept = 0;
+  /// Microseconds that all calls so far took by the source's own reckoning; negative where a clock
+  /// has to measure them.
+  [[nodiscard]] virtual double modelled_us() const noexcept { return -1; }
 
   // Virtual memory. `bytes` is a multiple of the granularity.
   virtual SourceResult reserve(std::size_t bytes, Address* address) noexcept = 0;

@@ -42,8 +42,8 @@ struct PoolConfig {
   std::size_t capacity = 0;       ///< bytes the pool may hold; 0: all of the source's memory
   std::size_t address_range = 0;  ///< bytes of addresses to reserve; 0: eight times the capacity
   std::size_t handle_size = 0;    ///< bytes of a new handle; 0: capacity / 1024, at least a granule
-  std::size_t slab_max_block = std::size_t{64} << 10;   ///< blocks up to this come from slabs
-  std::size_t buddy_max_block = std::size_t{1} << 20;   ///< … up to this from buddies; 0: none
+  std::size_t slab_max_block = std::size_t{64} << 10;  ///< blocks up to this come from slabs
+  std::size_t buddy_max_block = std::size_t{1} << 20;  ///< … up to this from buddies; 0: none
   std::uint32_t point_every_frees = 64;  ///< a point is recorded after so many frees of a stream
   std::uint32_t wait_limit_ms = 10'000;  ///< longest host wait for pending frees before giving up
   std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none
@@ -61,7 +61,8 @@ struct AllocateOptions {
 /// How a pool says something: one line, already formatted. Called without any lock held.
 using LogSink = std::function<void(std::string_view line)>;
 /// Called on misuse instead of logging, with the pointer and a line about it.
-using MisuseHandler = std::function<void(Misuse misuse, const void* pointer, std::string_view line)>;
+using MisuseHandler =
+    std::function<void(Misuse misuse, const void* pointer, std::string_view line)>;
 
 /// A cheap handle on a pool; copies mean the same pool, which lives until the last is gone.
 ///

@@ -55,10 +55,11 @@ struct AllocationStats {
 /// internal = 1 - requested / allocated; realized_at_peak = peak held / peak requested - 1.
 /// Free ranges are those that any stream may take: their number by floor(log2(bytes)), the bytes in
 /// ranges below 2, 32 and 256 MiB, and the longest.
-#define FOREBAY_FRAGMENTATION_STATS(X)                          \
-  X(double, internal, derived)                                  \
-  X(Count, largest_free, largest) X(Histogram, free_below, add) \
-      X(double, realized_at_peak, derived) X(Histogram, free_ranges_log2, add)
+#define FOREBAY_FRAGMENTATION_STATS(X) \
+  X(double, internal, derived)         \
+  X(Count, largest_free, largest)      \
+  X(Histogram, free_below, add)        \
+  X(double, realized_at_peak, derived) X(Histogram, free_ranges_log2, add)
 struct FragmentationStats {
   FOREBAY_STATS_STRUCT(FOREBAY_FRAGMENTATION_STATS)
 };
@@ -99,30 +100,38 @@ struct SpanStats {
 
 /// One stream: bytes of live blocks that were allocated on it, bytes freed on it that only it may
 /// take so far, how its allocations went, and its points.
-#define FOREBAY_STREAM_STATS(X)                                                             \
-  X(Count, id, largest)                                                                     \
-  X(Count, allocated, add) X(Count, pending, add) X(Count, hits, add) X(Count, misses, add) \
-      X(Count, steals, add) X(Count, points_recorded, add) X(Count, points_queried, add)
+#define FOREBAY_STREAM_STATS(X) \
+  X(Count, id, largest)         \
+  X(Count, allocated, add)      \
+  X(Count, pending, add)        \
+  X(Count, hits, add)           \
+  X(Count, misses, add)         \
+  X(Count, steals, add) X(Count, points_recorded, add) X(Count, points_queried, add)
 struct StreamStats {
   FOREBAY_STATS_STRUCT(FOREBAY_STREAM_STATS)
 };
 
 /// Rungs of the ladder: the allocations that each one served, and the time spent on it. The counts
 /// add up to allocations.total. The time of `cache` is extrapolated from samples.
-#define FOREBAY_LADDER_STATS(X)                                                         \
-  X(Tally, cache, add)                                                                  \
-  X(Tally, completed, add) X(Tally, map, add) X(Tally, steal, add) X(Tally, remap, add) \
-      X(Tally, trim, add) X(Tally, callback, add) X(Tally, wait, add)
+#define FOREBAY_LADDER_STATS(X) \
+  X(Tally, cache, add)          \
+  X(Tally, completed, add)      \
+  X(Tally, map, add)            \
+  X(Tally, steal, add)          \
+  X(Tally, remap, add) X(Tally, trim, add) X(Tally, callback, add) X(Tally, wait, add)
 struct LadderStats {
   FOREBAY_STATS_STRUCT(FOREBAY_LADDER_STATS)
 };
 
 /// Calls of the memory source, failed ones too.
-#define FOREBAY_DRIVER_STATS(X)                                                            \
-  X(Tally, create, add)                                                                    \
-  X(Tally, map, add) X(Tally, set_access, add) X(Tally, unmap, add) X(Tally, release, add) \
-      X(Tally, reserve, add) X(Tally, unreserve, add) X(Tally, allocate_region, add)       \
-          X(Tally, free_region, add)
+#define FOREBAY_DRIVER_STATS(X)                                                  \
+  X(Tally, create, add)                                                          \
+  X(Tally, map, add)                                                             \
+  X(Tally, set_access, add)                                                      \
+  X(Tally, unmap, add)                                                           \
+  X(Tally, release, add)                                                         \
+  X(Tally, reserve, add) X(Tally, unreserve, add) X(Tally, allocate_region, add) \
+      X(Tally, free_region, add)
 struct DriverStats {
   FOREBAY_STATS_STRUCT(FOREBAY_DRIVER_STATS)
 };
@@ -149,10 +158,11 @@ struct LatencyStats {
 };
 
 /// Misuse, by what it was.
-#define FOREBAY_ERROR_STATS(X)                                                                \
-  X(Count, double_free, add)                                                                  \
-  X(Count, interior_pointer, add) X(Count, foreign_pointer, add) X(Count, size_mismatch, add) \
-      X(Count, wrong_device, add) X(Count, pool_closed, add)
+#define FOREBAY_ERROR_STATS(X)    \
+  X(Count, double_free, add)      \
+  X(Count, interior_pointer, add) \
+  X(Count, foreign_pointer, add)  \
+  X(Count, size_mismatch, add) X(Count, wrong_device, add) X(Count, pool_closed, add)
 struct ErrorStats {
   FOREBAY_STATS_STRUCT(FOREBAY_ERROR_STATS)
 };

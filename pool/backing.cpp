@@ -1,0 +1,182 @@
+#include "pool/backing.hpp"
+
+#include <algorithm>
+
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+
+SourceResult Backing::failed(const char* call, SourceResult result) {
+  last_failure_ = std::string(call) +
+                  (result.outcome == Outcome::out_of_memory ? " found no memory" : " failed") +
+                  " (code " + std::to_string(result.code) + ")";
+  return result;
+}
+
+void Backing::count(std::int64_t mapped, std::int64_t idle) noexcept {
+  mapped_.set(mapped_.current() + static_cast<std::uint64_t>(mapped));
+  idle_bytes_.set(idle_bytes_.current() + static_cast<std::uint64_t>(idle));
+  held_.set(mapped_.current() + idle_bytes_.current());
+}
+
+std::size_t Backing::left() const noexcept {
+  return round_down(capacity_ - held_.current(), source_.traits().granularity);
+}
+
+std::size_t Backing::missing(std::size_t need) const noexcept {
+  const std::size_t obtainable = idle_bytes_.current() + left();
+  return need > obtainable ? need - obtainable : 0;
+}
+
+bool Backing::could_map(std::size_t need, std::size_t room) const noexcept {
+  return need <= room && missing(need) == 0;
+}
+
+SourceResult Backing::map(Address address, std::size_t need, std::size_t room,
+                          std::vector<Mapping>& made) {
+  made.clear();
+  std::size_t total = 0;
+  SourceResult result;
+  while (total < need && result.ok()) {
+    // The handle that fits tightest among the idle ones, so that odd sizes do not pile up.
+    auto best = idle_.end();
+    for (auto idle = idle_.begin(); idle != idle_.end(); ++idle) {
+      if (idle->bytes <= room - total && (best == idle_.end() || idle->bytes > best->bytes)) {
+        best = idle;
+      }
+    }
+    if (best == idle_.end()) {
+      const std::size_t wanted = std::min(handle_size_, room - total);
+      // What does not fit here gives way to what does.
+      if (left() < std::min(wanted, need - total) && !idle_.empty()) {
+        const std::size_t shortage = std::min(wanted, need - total) - left();
+        release_idle(held_.current() - std::min<std::size_t>(held_.current(), shortage));
+      }
+      idle_.reserve(idle_.size() + 1);
+      Idle created{0, std::min(wanted, left())};
+      if (created.bytes == 0) {
+        result = {Outcome::out_of_memory, 0};
+        break;
+      }
+      result = source_.create(created.bytes, &created.handle);
+      if (!result.ok()) {
+        failed("creating memory", result);
+        break;
+      }
+      idle_.push_back(created);
+      count(0, static_cast<std::int64_t>(created.bytes));
+      best = idle_.end() - 1;
+    }
+    made.reserve(made.size() + 1);
+    const Mapping mapping{address + total, best->bytes, best->handle};
+    result = source_.map(mapping.address, mapping.bytes, mapping.handle);
+    if (!result.ok()) {
+      failed("mapping memory", result);
+      break;
+    }
+    *best = idle_.back();
+    idle_.pop_back();
+    count(static_cast<std::int64_t>(mapping.bytes), -static_cast<std::int64_t>(mapping.bytes));
+    made.push_back(mapping);
+    total += mapping.bytes;
+  }
+  if (result.ok()) {
+    result = source_.set_access(address, total);
+    if (result.ok()) return result;
+    failed("setting access", result);
+  }
+  // Whatever cannot be unmapped either stays in `made`.
+  std::erase_if(made, [this](const Mapping& mapping) { return unmap(mapping).ok(); });
+  return result;
+}
+
+SourceResult Backing::unmap(const Mapping& mapping) {
+  idle_.reserve(idle_.size() + 1);
+  const SourceResult result = source_.unmap(mapping.address, mapping.bytes);
+  if (!result.ok()) return failed("unmapping memory", result);
+  idle_.push_back({mapping.handle, mapping.bytes});
+  const auto bytes = static_cast<std::int64_t>(mapping.bytes);
+  count(-bytes, bytes);
+  return result;
+}
+
+SourceResult Backing::allocate_region(std::size_t bytes, std::size_t alignment, Mapping& made) {
+  const std::size_t granularity = source_.traits().granularity;
+  const std::size_t least = round_up_to_multiple(bytes, granularity);
+  if (least > left()) return {Outcome::out_of_memory, 0};
+  made = {0, std::min(std::max(handle_size_, least), left()), 0};
+  SourceResult result = source_.allocate_region(made.bytes, &made.address);
+  if (!result.ok() && made.bytes > least) {
+    made.bytes = least;
+    result = source_.allocate_region(made.bytes, &made.address);
+  }
+  if (!result.ok()) return failed("allocating a region", result);
+  count(static_cast<std::int64_t>(made.bytes), 0);
+  if (round_up(made.address, alignment) + bytes <= made.address + made.bytes) return result;
+  // The source aligns less than the request needs: once more, with slack.
+  if (!free_region(made).ok()) return {};  // it stays ours, so that nothing is lost
+  made = {0, round_up_to_multiple(bytes + alignment, granularity), 0};
+  if (made.bytes > left()) return {Outcome::out_of_memory, 0};
+  result = source_.allocate_region(made.bytes, &made.address);
+  if (!result.ok()) return failed("allocating a region", result);
+  count(static_cast<std::int64_t>(made.bytes), 0);
+  return result;
+}
+
+SourceResult Backing::free_region(const Mapping& mapping) {
+  const SourceResult result = source_.free_region(mapping.address, mapping.bytes);
+  if (!result.ok()) return failed("freeing a region", result);
+  count(-static_cast<std::int64_t>(mapping.bytes), 0);
+  return result;
+}
+
+std::size_t Backing::release_idle(std::size_t keep) {
+  std::size_t released = 0;
+  for (std::size_t i = idle_.size(); i-- > 0 && held_.current() > keep;) {
+    const SourceResult result = source_.release(idle_[i].handle, idle_[i].bytes);
+    if (!result.ok()) {
+      failed("releasing memory", result);
+      continue;
+    }
+    released += idle_[i].bytes;
+    count(0, -static_cast<std::int64_t>(idle_[i].bytes));
+    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return released;
+}
+
+void Backing::add(const Mapping& mapping) { mappings_.emplace(mapping.address, mapping); }
+
+void Backing::remove(const Mapping& mapping) { mappings_.erase(mapping.address); }
+
+const Mapping* Backing::last_inside(Address begin, Address end) const noexcept {
+  auto after = mappings_.lower_bound(end);
+  while (after != mappings_.begin()) {
+    const Mapping& mapping = (--after)->second;
+    if (mapping.address < begin) return nullptr;
+    if (mapping.address + mapping.bytes <= end) return &mapping;
+  }
+  return nullptr;
+}
+
+std::string Backing::validate() const {
+  std::uint64_t mapped = 0;
+  Address reached = 0;
+  for (const auto& [address, mapping] : mappings_) {
+    if (address != mapping.address || address < reached) return "backing: mappings overlap";
+    reached = address + mapping.bytes;
+    mapped += mapping.bytes;
+  }
+  std::uint64_t idle = 0;
+  for (const Idle& handle : idle_) idle += handle.bytes;
+  if (mapped != mapped_.current()) {
+    return "backing: " + std::to_string(mapped_.current()) + " bytes counted as mapped, " +
+           std::to_string(mapped) + " found";
+  }
+  if (idle != idle_bytes_.current()) return "backing: idle handles differ from their count";
+  if (mapped + idle != held_.current()) return "backing: mapped + idle handles is not held";
+  if (held_.current() > capacity_) return "backing: more held than the capacity";
+  return {};
+}
+
+}  // namespace forebay::pool

@@ -1,0 +1,100 @@
+// Backing: the physical memory that a pool holds, mapped or idle.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pool/metered_source.hpp"
+
+namespace forebay::pool {
+
+/// A handle, or a region of a source without virtual memory, at its address.
+struct Mapping {
+  Address address = 0;
+  std::size_t bytes = 0;
+  Handle handle = 0;  ///< 0 for a region
+};
+
+/// Bytes now and at most. Written under one lock, read by anybody.
+class Gauge {
+ public:
+  [[nodiscard]] std::uint64_t current() const noexcept {
+    return current_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t peak() const noexcept {
+    return peak_.load(std::memory_order_relaxed);
+  }
+  void set(std::uint64_t value) noexcept {
+    current_.store(value, std::memory_order_relaxed);
+    if (value > peak()) peak_.store(value, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint64_t> current_{0}, peak_{0};
+};
+
+/// Creates, maps, unmaps and releases handles, never more than the capacity, and loses none of them
+/// whatever call fails. It knows nothing of what lies in the memory.
+///
+/// Thread safety: the pool's growth lock guards every call but the readers of gauges. `mappings`
+/// are changed (`add`, `remove`) with the engine lock held too, so that either lock suffices to
+/// read.
+class Backing {
+ public:
+  Backing(MeteredSource& source, std::size_t capacity, std::size_t handle_size)
+      : source_(source), capacity_(capacity), handle_size_(handle_size) {}
+
+  /// Whether `need` bytes could be mapped in `room` without exceeding the capacity.
+  [[nodiscard]] bool could_map(std::size_t need, std::size_t room) const noexcept;
+  /// Bytes that are missing for that.
+  [[nodiscard]] std::size_t missing(std::size_t need) const noexcept;
+  /// Maps at least `need` and at most `room` bytes from `address` on, idle handles first. `made`
+  /// receives the mappings; when it fails, those that could not be undone.
+  SourceResult map(Address address, std::size_t need, std::size_t room, std::vector<Mapping>& made);
+  /// The mapping's handle becomes idle. When it fails nothing has changed.
+  SourceResult unmap(const Mapping& mapping);
+  /// A region for sources without virtual memory, at least `bytes` at `alignment`.
+  SourceResult allocate_region(std::size_t bytes, std::size_t alignment, Mapping& made);
+  SourceResult free_region(const Mapping& mapping);
+  /// Releases idle handles while more than `keep` bytes are held. Returns the bytes released.
+  std::size_t release_idle(std::size_t keep);
+
+  void add(const Mapping& mapping);
+  void remove(const Mapping& mapping);
+  [[nodiscard]] const std::map<Address, Mapping>& mappings() const noexcept { return mappings_; }
+  /// The last mapping that lies wholly in [begin, end), null if there is none. O(log n).
+  [[nodiscard]] const Mapping* last_inside(Address begin, Address end) const noexcept;
+
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] std::size_t handle_size() const noexcept { return handle_size_; }
+  [[nodiscard]] const Gauge& mapped() const noexcept { return mapped_; }
+  [[nodiscard]] const Gauge& idle() const noexcept { return idle_bytes_; }
+  [[nodiscard]] const Gauge& held() const noexcept { return held_; }
+  /// How the last call of the source that failed ended, and which it was; for reports.
+  [[nodiscard]] const std::string& last_failure() const noexcept { return last_failure_; }
+
+  /// Empty, or the first invariant that does not hold.
+  [[nodiscard]] std::string validate() const;
+
+ private:
+  struct Idle {
+    Handle handle;
+    std::size_t bytes;
+  };
+  SourceResult failed(const char* call, SourceResult result);
+  void count(std::int64_t mapped, std::int64_t idle) noexcept;
+  [[nodiscard]] std::size_t left() const noexcept;
+
+  MeteredSource& source_;
+  const std::size_t capacity_;
+  const std::size_t handle_size_;
+  std::map<Address, Mapping> mappings_;
+  std::vector<Idle> idle_;
+  Gauge mapped_, idle_bytes_, held_;
+  std::string last_failure_;
+};
+
+}  // namespace forebay::pool

@@ -1,0 +1,83 @@
+// Sampled latencies: one operation in so many is timed.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "forebay/pool/stats.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+
+/// A histogram of nanoseconds with eight steps an octave (so a percentile is at most 1/8 too high).
+/// Thread safety: relaxed atomics.
+class LatencyHistogram {
+ public:
+  void add(std::uint64_t nanoseconds) noexcept {
+    buckets_[bucket(nanoseconds)].fetch_add(1, std::memory_order_relaxed);
+    sum_.fetch_add(nanoseconds, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
+  [[nodiscard]] PercentileStats percentiles() const noexcept {
+    PercentileStats stats;
+    for (const auto& count : buckets_) stats.count += count.load(std::memory_order_relaxed);
+    stats.p50 = percentile(stats.count, 50);
+    stats.p99 = percentile(stats.count, 99);
+    return stats;
+  }
+
+ private:
+  static constexpr unsigned kSteps = 8, kBuckets = 40 * kSteps;
+  static unsigned bucket(std::uint64_t value) noexcept {
+    if (value < kSteps) return static_cast<unsigned>(value);
+    const unsigned octave = log2_floor(value) - 3;
+    const unsigned at = (octave + 1) * kSteps + static_cast<unsigned>((value >> octave) % kSteps);
+    return at < kBuckets ? at : kBuckets - 1;
+  }
+  /// The largest value of a bucket.
+  static std::uint64_t top(unsigned at) noexcept {
+    if (at < kSteps) return at;
+    const unsigned octave = at / kSteps - 1;
+    return ((std::uint64_t{kSteps} + at % kSteps + 1) << octave) - 1;
+  }
+  [[nodiscard]] std::uint64_t percentile(std::uint64_t count, unsigned percent) const noexcept {
+    std::uint64_t below = 0;
+    for (unsigned at = 0; at < kBuckets && count > 0; ++at) {
+      below += buckets_[at].load(std::memory_order_relaxed);
+      if (below * 100 >= count * percent) return top(at);
+    }
+    return 0;
+  }
+
+  std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};
+  std::atomic<std::uint64_t> sum_{0};
+};
+
+/// Times its own lifetime if it is this thread's turn. Cost otherwise: one thread-local decrement.
+class LatencySample {
+ public:
+  using Clock = std::chrono::steady_clock;
+  LatencySample(LatencyHistogram& histogram, std::uint32_t one_in) noexcept {
+    if (one_in == 0 || --countdown > 0) return;
+    countdown = static_cast<std::int32_t>(one_in);
+    histogram_ = &histogram;
+    begin_ = Clock::now();
+  }
+  ~LatencySample() {
+    if (histogram_ == nullptr) return;
+    const auto spent = Clock::now() - begin_;
+    histogram_->add(static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()));
+  }
+  LatencySample(const LatencySample&) = delete;
+  LatencySample& operator=(const LatencySample&) = delete;
+
+ private:
+  static inline thread_local std::int32_t countdown = 1;
+  LatencyHistogram* histogram_ = nullptr;
+  Clock::time_point begin_;
+};
+
+}  // namespace forebay::pool

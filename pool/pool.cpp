@@ -1,0 +1,245 @@
+#include "forebay/pool/pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pool/pool_impl.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+namespace {
+
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> serial{0};
+  return serial.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void require(bool holds, const char* pointer, const std::string& allowed) {
+  if (!holds) throw ConfigError(std::string("/pool/") + pointer + ": " + allowed);
+}
+
+// Checks a configuration against its source and resolves its zeros.
+PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
+  const std::size_t granularity = traits.granularity;
+  require(is_power_of_two(granularity) && granularity >= kSpanUnit, "capacity",
+          "the source's granularity of " + std::to_string(granularity) +
+              " bytes is no power of two of at least 512");
+  if (config.capacity == 0) config.capacity = traits.total;
+  require(config.capacity >= granularity, "capacity",
+          std::to_string(config.capacity) + " bytes are less than the " +
+              std::to_string(granularity) + " bytes that the source hands out at once");
+  if (config.address_range == 0) config.address_range = 8 * config.capacity;
+  config.address_range = round_up(config.address_range, granularity);
+  require(config.address_range >= config.capacity, "address_range",
+          "must be at least the capacity of " + std::to_string(config.capacity) + " bytes");
+  if (config.handle_size == 0) config.handle_size = config.capacity / 1024;
+  config.handle_size = std::max(granularity, round_up(config.handle_size, granularity));
+  require(config.handle_size <= config.capacity, "handle_size",
+          "must be at most the capacity of " + std::to_string(config.capacity) + " bytes");
+  require(config.slab_max_block <= 64 * kKiB, "slab/max_block", "must be at most 65536 bytes");
+  require(config.buddy_max_block <= kMiB, "buddy/max_block", "must be at most 1048576 bytes");
+  require(config.point_every_frees > 0, "point_every_frees", "must be at least 1");
+  return config;
+}
+
+}  // namespace
+
+std::string_view to_string(Misuse misuse) noexcept {
+  switch (misuse) {
+    case Misuse::none:
+      return "no misuse";
+    case Misuse::double_free:
+      return "double free";
+    case Misuse::interior_pointer:
+      return "interior pointer";
+    case Misuse::foreign_pointer:
+      return "foreign pointer";
+    case Misuse::size_mismatch:
+      return "size mismatch";
+    case Misuse::wrong_device:
+      return "stream of another device";
+    case Misuse::pool_closed:
+      return "use after the pool was closed";
+  }
+  return "unknown misuse";
+}
+
+Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
+                 const PoolConfig& config, LogSink log)
+    : source_owner_(std::move(source)),
+      timeline_(std::move(timeline)),
+      config_(resolve(config, source_owner_->traits())),
+      log_(std::move(log)),
+      serial_(next_serial()),
+      traits_(source_owner_->traits()),
+      source_(*source_owner_),
+      clockwork_(*timeline_),
+      backing_(source_, config_.capacity, config_.handle_size) {
+  states_.push_back(nullptr);  // owner 0 is everybody
+  if (!traits_.virtual_memory) {
+    config_.address_range = 0;
+    return;
+  }
+  const SourceResult result = source_.reserve(config_.address_range, &range_);
+  if (!result.ok()) {
+    throw DriverError("pool: no " + std::to_string(config_.address_range) +
+                          " bytes of addresses could be reserved",
+                      result.code);
+  }
+  range_bytes_ = config_.address_range;
+  high_water_ = range_;
+  engine_.add_island(range_, range_bytes_, true);
+}
+
+Pool::Impl::~Impl() { close(); }
+
+void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
+  if (bytes == 0) return nullptr;
+  const LatencySample sample(allocate_latency_, config_.latency_sample);
+  if (!is_power_of_two(options.alignment)) {
+    throw Error("pool: an alignment of " + std::to_string(options.alignment) +
+                " is no power of two");
+  }
+  Request request;
+  request.bytes = bytes;
+  request.alignment = std::max(options.alignment, kMinAlignment);
+  request.tag = options.tag != nullptr ? options.tag : AllocationScope::current();
+  while (true) {
+    if (closed()) throw ClosedError("pool: allocate after the pool was closed");
+    StreamState* state = state_of(stream);
+    if (state == nullptr) {
+      throw Error("pool: stream " + std::to_string(stream) + " is not one of this pool's device");
+    }
+    if (bytes > config_.capacity || request.alignment > config_.capacity) {
+      throw_out_of_memory(request, *state, "none: it is more than the capacity");
+    }
+    request.span = round_up(bytes, kSpanUnit);
+    if (options.capture) state = &arena_of(*state);
+    if (void* block = allocate_span(request, *state, stream)) return block;
+    forget_thread_slot();
+  }
+}
+
+// Null if the state does not stand for the stream any more.
+void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
+  {
+    const std::lock_guard lock(state.mutex);
+    if (!serves(state, stream)) return nullptr;
+  }
+  Rung rung = Rung::cache;
+  const ExtentId id = obtain(request, state, &rung);
+  const std::lock_guard lock(state.mutex);
+  const std::lock_guard engine_lock(engine_mutex_);
+  if (closed()) throw ClosedError("pool: allocate after the pool was closed");
+  SpanEngine::Extent& extent = engine_.at(id);
+  try {
+    index_.set_span(extent.address, id);
+  } catch (...) {
+    engine_.free(id, {state.owner, state.next_point});
+    throw;
+  }
+  extent.block = true;
+  extent.user = &state;
+  extent.tag = request.tag;
+  extent.requested = request.bytes;
+  ++span_blocks_;
+  span_allocated_ += extent.bytes;
+  account_in(state, request.bytes, extent.bytes, rung);
+  sample_levels();
+  return reinterpret_cast<void*>(extent.address);
+}
+
+std::size_t Pool::Impl::trim(std::size_t keep) {
+  if (closed()) return 0;
+  while (wait_for_oldest()) {
+  }
+  poll_everybody();
+  const std::lock_guard growth(growth_mutex_);
+  retry_stuck();
+  close_retired();
+  const std::size_t before = backing_.held().current();
+  backing_.release_idle(keep);
+  while (backing_.held().current() > keep && unmap_one() > 0) backing_.release_idle(keep);
+  return before - std::min<std::size_t>(before, backing_.held().current());
+}
+
+void Pool::Impl::close() noexcept {
+  if (closed_.exchange(true)) return;
+  const std::lock_guard growth(growth_mutex_);
+  // Whoever is inside has the locks; whoever comes later sees that the pool is closed.
+  const std::vector<Holder> leaks = holders();
+  for (StreamState* state : open_states()) {
+    const std::lock_guard lock(state->mutex);
+    StreamCounters& counters = state->counters;
+    account_out(*state, counters.requested_in - counters.requested_out,
+                counters.allocated_in - counters.allocated_out);
+    counters.frees = counters.allocations;
+    requested_.fold(state->requested);
+    allocated_.fold(state->allocated);
+  }
+  for (StreamState* state : open_states()) clockwork_.forget_all(*state);
+  const std::lock_guard lock(engine_mutex_);
+  engine_ = SpanEngine();
+  span_blocks_ = span_allocated_ = deferred_bytes_ = 0;
+  deferred_.clear();
+  uses_.clear();
+  stuck_.clear();
+  while (!backing_.mappings().empty()) {
+    const Mapping mapping = backing_.mappings().begin()->second;
+    const SourceResult result =
+        traits_.virtual_memory ? backing_.unmap(mapping) : backing_.free_region(mapping);
+    if (!result.ok()) log("pool: closing: " + backing_.last_failure());
+    backing_.remove(mapping);
+  }
+  backing_.release_idle(0);
+  if (backing_.held().current() > 0) {
+    log("pool: closing: " + std::to_string(backing_.held().current()) +
+        " bytes could not be given back: " + backing_.last_failure());
+  }
+  if (range_ != 0) source_.unreserve(range_, range_bytes_);
+  range_ = 0;
+  sample_levels();
+  report_leaks(leaks);
+}
+
+void Pool::Impl::set_misuse_handler(MisuseHandler handler) {
+  const std::lock_guard lock(handler_mutex_);
+  handler_ = std::move(handler);
+}
+
+// The public handle ------------------------------------------------------------------------------
+
+Pool::Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
+           const PoolConfig& config, LogSink log)
+    : impl_(
+          std::make_shared<Impl>(std::move(source), std::move(timeline), config, std::move(log))) {}
+
+void* Pool::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
+  return impl_->allocate(bytes, stream, options);
+}
+
+void Pool::deallocate(void* pointer, StreamId stream, std::size_t bytes) noexcept {
+  const Misuse misuse = impl_->release(pointer, stream, bytes);
+  if (misuse != Misuse::none) impl_->report_misuse(misuse, pointer, stream, bytes);
+}
+
+Misuse Pool::try_deallocate(void* pointer, StreamId stream, std::size_t bytes) noexcept {
+  return impl_->release(pointer, stream, bytes);
+}
+
+Misuse Pool::record_use(const void* pointer, StreamId stream) noexcept {
+  return impl_->record_use(pointer, stream);
+}
+
+void Pool::retire_stream(StreamId stream) noexcept { impl_->retire_stream(stream); }
+std::size_t Pool::trim(std::size_t keep) { return impl_->trim(keep); }
+void Pool::close() noexcept { impl_->close(); }
+bool Pool::closed() const noexcept { return impl_->closed(); }
+void Pool::set_misuse_handler(MisuseHandler handler) {
+  impl_->set_misuse_handler(std::move(handler));
+}
+PoolStats Pool::stats() const { return impl_->stats(); }
+std::string Pool::validate() const { return impl_->validate(); }
+PoolConfig Pool::config() const { return impl_->config(); }
+
+}  // namespace forebay::pool

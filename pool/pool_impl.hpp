@@ -1,0 +1,181 @@
+// The inside of a Pool: who locks what, and the parts of an allocation.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "forebay/pool/pool.hpp"
+#include "pool/backing.hpp"
+#include "pool/block_index.hpp"
+#include "pool/clockwork.hpp"
+#include "pool/latency.hpp"
+#include "pool/span_engine.hpp"
+#include "pool/stream_state.hpp"
+
+namespace forebay::pool {
+
+/// What one allocation wants.
+struct Request {
+  std::size_t bytes = 0;      // as asked for
+  std::size_t span = 0;       // rounded up to kSpanUnit
+  std::size_t alignment = 0;  // at least kMinAlignment
+  const char* tag = nullptr;
+};
+
+/// Locks, in the order in which they are taken (each may be skipped):
+///   growth_mutex_   source calls, and claims whose stamps have to stay valid
+///   registry_mutex_ which streams there are
+///   time_mutex      of a stream: calls of the timeline (two of them by owner number)
+///   mutex           of a stream: its cache and counters
+///   engine_mutex_   the span engine and the block index
+/// Source and timeline are never called with a `mutex` or the engine lock held, so nobody's hit
+/// path waits for a driver.
+class Pool::Impl {
+ public:
+  Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
+       const PoolConfig& config, LogSink log);
+  ~Impl();
+
+  void* allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  Misuse release(void* pointer, StreamId stream, std::size_t bytes) noexcept;
+  void report_misuse(Misuse misuse, const void* pointer, StreamId stream,
+                     std::size_t bytes) noexcept;
+  Misuse record_use(const void* pointer, StreamId stream) noexcept;
+  void retire_stream(StreamId stream) noexcept;
+  std::size_t trim(std::size_t keep);
+  void close() noexcept;
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  void set_misuse_handler(MisuseHandler handler);
+  PoolStats stats();
+  std::string validate();
+  [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
+
+ private:
+  void* allocate_span(const Request& request, StreamState& state, StreamId stream);
+
+  // streams.cpp ----------------------------------------------------------------------------------
+  /// The state of a stream, opened at first use; null if the timeline does not know the stream.
+  StreamState* state_of(StreamId stream);
+  StreamState* open_stream(StreamId stream);
+  /// Whether `state` still stands for `stream`. REQUIRES: its mutex.
+  [[nodiscard]] static bool serves(const StreamState& state, StreamId stream) noexcept {
+    return state.open && !state.retiring && state.stream == stream;
+  }
+  void forget_thread_slot();
+  StreamState& arena_of(StreamState& state);
+  StreamState& new_state(StreamId stream);
+  /// Everything with something pending. A snapshot.
+  std::vector<StreamState*> open_states() const;
+  [[nodiscard]] StreamState* state_by_owner(Owner owner) const;
+  void close_retired();
+  void fold(StreamState& state) noexcept;
+  void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung);
+  void account_out(StreamState& state, std::size_t requested, std::size_t allocated);
+
+  // ladder.cpp -----------------------------------------------------------------------------------
+  /// A used extent of `request.span` bytes for the stream. Throws OutOfMemory. No lock is held.
+  ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
+  ExtentId search(const Request& request, StreamState& state);
+  ExtentId grow(const Request& request, StreamState& state);
+  ExtentId grow_by_mapping(const Request& request, StreamState& state);
+  ExtentId grow_by_region(const Request& request, StreamState& state);
+  ExtentId steal(const Request& request, StreamState& state);
+  /// Unmaps or frees idle memory until the request fits.
+  ExtentId make_room(const Request& request, StreamState& state);
+  /// Unmaps one wholly idle handle, or gives one wholly idle region back. Returns its bytes.
+  std::size_t unmap_one();
+  bool poll_everybody();
+  bool has_pending(const StreamState& state) const;
+  void complete(StreamState& state);
+  bool wait_for_oldest();
+  void retry_stuck();
+
+  // release.cpp ----------------------------------------------------------------------------------
+  /// A stream that uses a block, and the point that its use has passed with.
+  struct Use {
+    StreamState* state;
+    StreamId stream;
+    Point point;
+  };
+  /// A block that was freed and waits for several streams.
+  struct Deferred {
+    ExtentId id;
+    std::size_t bytes;
+    StreamState* freed_on;
+    StreamState* user;
+    std::vector<Use> uses;
+  };
+  /// What waits for several streams and waits no longer becomes free.
+  bool release_deferred();
+  static bool over(const Use& use);
+  Misuse counted(Misuse misuse) noexcept;
+  Misuse release_live(void* pointer, StreamId stream, std::size_t bytes);
+  Misuse record_live_use(const void* pointer, StreamId stream);
+  Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes);
+  /// What a pointer is that is no live block. REQUIRES: the engine lock.
+  [[nodiscard]] Misuse classify(Address address) const;
+
+  // report.cpp -----------------------------------------------------------------------------------
+  [[noreturn]] void throw_out_of_memory(const Request& request, StreamState& state,
+                                        const std::string& rungs);
+  struct Holder {
+    const char* tag;
+    std::uint64_t blocks, bytes;
+  };
+  /// Live blocks by tag, the most bytes first. Cost: every block.
+  std::vector<Holder> holders();
+  void report_leaks(const std::vector<Holder>& leaks) const noexcept;
+  std::string backing_failure();
+  void log(std::string_view line) const noexcept;
+
+  void sample_levels();  // REQUIRES: the engine lock
+
+  const std::shared_ptr<MemorySource> source_owner_;
+  const std::shared_ptr<Timeline> timeline_;
+  PoolConfig config_;
+  const LogSink log_;
+  const std::uint64_t serial_;  // of this pool among all of the process
+  SourceTraits traits_;
+  MeteredSource source_;
+  Clockwork clockwork_;
+  Backing backing_;
+  std::atomic<bool> closed_{false};
+
+  std::mutex growth_mutex_;
+  std::vector<std::pair<Mapping, ExtentId>> stuck_;  // growth_mutex_; mapped, without access
+  Address range_ = 0;                                // the reserved addresses, 0 if there are none
+  std::size_t range_bytes_ = 0;
+
+  mutable std::shared_mutex registry_mutex_;
+  std::unordered_map<StreamId, StreamState*> streams_;  // registry_mutex_
+  std::vector<std::unique_ptr<StreamState>> states_;    // registry_mutex_; [owner]; [0] is nobody
+  StreamCounters closed_counters_;                      // registry_mutex_; of closed streams
+
+  mutable std::mutex engine_mutex_;
+  SpanEngine engine_;       // engine_mutex_
+  BlockIndex index_;        // engine_mutex_ but for look-ups
+  Address high_water_ = 0;  // engine_mutex_; end of what was ever mapped
+  std::uint64_t span_blocks_ = 0, span_allocated_ = 0;  // engine_mutex_
+  // engine_mutex_; streams that use a live block beside the one that will free it.
+  std::unordered_map<Address, std::vector<Use>> uses_;
+  std::vector<Deferred> deferred_;    // engine_mutex_
+  std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
+
+  FoldedGauge requested_, allocated_;
+  Gauge pending_, free_;  // engine_mutex_
+  std::array<std::atomic<std::uint64_t>, kRungs> rung_ns_{};
+  std::array<std::atomic<std::uint64_t>, 7> misuses_{};
+  std::atomic<std::uint64_t> host_waits_{0}, failed_{0};
+  LatencyHistogram allocate_latency_, release_latency_;
+
+  mutable std::mutex handler_mutex_;
+  MisuseHandler handler_;  // handler_mutex_
+};
+
+}  // namespace forebay::pool

@@ -1,0 +1,209 @@
+// Giving blocks back, and telling misuse from use.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "pool/pool_impl.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+namespace {
+
+// A free that leaves a handle wholly idle asks for a point after so many frees without one.
+constexpr std::uint32_t kIdlePointEvery = 8;
+
+}  // namespace
+
+Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t bytes) noexcept {
+  if (pointer == nullptr) return Misuse::none;
+  const LatencySample sample(release_latency_, config_.latency_sample);
+  return counted(release_live(pointer, stream, bytes));
+}
+
+Misuse Pool::Impl::counted(Misuse misuse) noexcept {
+  if (misuse != Misuse::none) {
+    misuses_[static_cast<std::size_t>(misuse)].fetch_add(1, std::memory_order_relaxed);
+  }
+  return misuse;
+}
+
+Misuse Pool::Impl::release_live(void* pointer, StreamId stream, std::size_t bytes) {
+  if (closed()) return Misuse::pool_closed;
+  const auto address = reinterpret_cast<Address>(pointer);
+  while (true) {
+    StreamState* state = state_of(stream);
+    if (state == nullptr) return Misuse::wrong_device;
+    bool serving = false;
+    {
+      const std::lock_guard lock(state->mutex);
+      serving = serves(*state, stream);
+    }
+    if (serving) return release_span(address, *state, stream, bytes);
+    forget_thread_slot();
+  }
+}
+
+Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId, std::size_t bytes) {
+  StreamState* user = nullptr;
+  std::size_t requested = 0, allocated = 0;
+  std::vector<Use> uses;
+  ExtentId id = kNoExtent;
+  bool record = false;
+  {
+    const std::lock_guard lock(state.mutex);
+    const std::lock_guard engine_lock(engine_mutex_);
+    if (closed()) return Misuse::pool_closed;
+    id = index_.span(address);
+    if (id == kNoExtent) return classify(address);
+    SpanEngine::Extent& extent = engine_.at(id);
+    if (bytes != 0 && bytes != extent.requested) return Misuse::size_mismatch;
+    user = extent.user;
+    requested = extent.requested;
+    allocated = extent.bytes;
+    index_.clear_span(address);
+    --span_blocks_;
+    span_allocated_ -= allocated;
+    if (extent.shared) {
+      const auto found = uses_.find(address);
+      uses = std::move(found->second);
+      uses_.erase(found);
+    }
+    // An arena's block that another stream frees waits for that stream before it goes home.
+    const bool keeps = user->keeps.load(std::memory_order_relaxed);
+    if (keeps && user->stream != state.stream) uses.push_back({&state, state.stream, 0});
+    if (uses.empty()) {
+      const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
+      const ExtentId covering = engine_.free(id, stamp);
+      const SpanEngine::Extent& range = engine_.at(covering);
+      record = !keeps && state.uncovered + 1 >= kIdlePointEvery &&
+               range.bytes >= traits_.granularity &&
+               backing_.last_inside(range.address, range.end()) != nullptr;
+    } else {
+      extent.block = false;
+      state.deferred += allocated;
+      deferred_bytes_ += allocated;
+    }
+    sample_levels();
+    ++state.uncovered;
+    record |= state.uncovered >= config_.point_every_frees;
+    if (user == &state) account_out(state, requested, allocated);
+  }
+  if (user != &state) {
+    const std::lock_guard lock(user->mutex);
+    account_out(*user, requested, allocated);
+  }
+  if (!uses.empty()) {
+    if (std::none_of(uses.begin(), uses.end(),
+                     [&](const Use& use) { return use.state == &state; })) {
+      uses.push_back({&state, state.stream, 0});
+    }
+    for (Use& use : uses) {
+      const std::lock_guard lock(use.state->mutex);
+      if (!use.state->open || use.state->stream != use.stream) {
+        use.state = nullptr;  // closed since, and it had passed its last point
+      } else {
+        use.point = use.state->retiring ? use.state->next_point - 1 : use.state->next_point;
+        use.state->uncovered += use.state->retiring ? 0 : 1;
+      }
+    }
+    std::erase_if(uses, [](const Use& use) { return use.state == nullptr; });
+    const std::lock_guard engine_lock(engine_mutex_);
+    deferred_.push_back({id, allocated, &state, user, std::move(uses)});
+  }
+  if (record) clockwork_.try_record(state);
+  return Misuse::none;
+}
+
+bool Pool::Impl::over(const Use& use) {
+  if (use.state->passed.load(std::memory_order_acquire) >= use.point) return true;
+  const std::lock_guard lock(use.state->mutex);
+  return !use.state->open || use.state->stream != use.stream;
+}
+
+bool Pool::Impl::release_deferred() {
+  // Judged without the engine lock: a stream's mutex comes before it.
+  std::vector<Deferred> waiting;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    waiting.swap(deferred_);
+  }
+  if (waiting.empty()) return false;
+  const auto done = std::stable_partition(waiting.begin(), waiting.end(), [](Deferred& deferred) {
+    std::erase_if(deferred.uses, over);
+    return !deferred.uses.empty();
+  });
+  const std::lock_guard lock(engine_mutex_);
+  for (auto deferred = done; deferred != waiting.end(); ++deferred) {
+    const bool keeps = deferred->user->keeps.load(std::memory_order_relaxed);
+    engine_.free(deferred->id, keeps ? Stamp{deferred->user->owner, kNever} : Stamp{});
+    deferred->freed_on->deferred -= deferred->bytes;
+    deferred_bytes_ -= deferred->bytes;
+  }
+  const bool progress = done != waiting.end();
+  waiting.erase(done, waiting.end());
+  deferred_.insert(deferred_.begin(), std::make_move_iterator(waiting.begin()),
+                   std::make_move_iterator(waiting.end()));
+  sample_levels();
+  return progress;
+}
+
+Misuse Pool::Impl::record_use(const void* pointer, StreamId stream) noexcept {
+  return pointer == nullptr ? Misuse::none : counted(record_live_use(pointer, stream));
+}
+
+Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
+  if (closed()) return Misuse::pool_closed;
+  StreamState* state = state_of(stream);
+  if (state == nullptr) return Misuse::wrong_device;
+  const auto address = reinterpret_cast<Address>(pointer);
+  const std::lock_guard lock(engine_mutex_);
+  const ExtentId id = index_.span(address);
+  if (id == kNoExtent) return classify(address);
+  std::vector<Use>& uses = uses_[address];
+  engine_.at(id).shared = true;
+  const bool known = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return use.state == state && use.stream == stream;
+  });
+  if (!known) uses.push_back({state, stream, 0});
+  return Misuse::none;
+}
+
+Misuse Pool::Impl::classify(Address address) const {
+  if (const ExtentId id = index_.span_before(address)) {
+    const SpanEngine::Extent& block = engine_.at(id);
+    if (address < block.end()) return Misuse::interior_pointer;
+  }
+  // Memory of ours in which nothing lives: it was given back already.
+  if (range_ != 0) {
+    return address >= range_ && address < high_water_ ? Misuse::double_free
+                                                      : Misuse::foreign_pointer;
+  }
+  const auto& regions = backing_.mappings();
+  auto region = regions.upper_bound(address);
+  if (region == regions.begin()) return Misuse::foreign_pointer;
+  --region;
+  return address < region->first + region->second.bytes ? Misuse::double_free
+                                                        : Misuse::foreign_pointer;
+}
+
+void Pool::Impl::report_misuse(Misuse misuse, const void* pointer, StreamId stream,
+                               std::size_t bytes) noexcept {
+  char address[32];
+  std::snprintf(address, sizeof address, "%p", pointer);
+  std::string line = "pool: " + std::string(to_string(misuse)) + " at " + address +
+                     ", freed on stream " + std::to_string(stream);
+  if (bytes != 0) line += " as " + std::to_string(bytes) + " bytes";
+  MisuseHandler handler;
+  {
+    const std::lock_guard lock(handler_mutex_);
+    handler = handler_;
+  }
+  if (handler) {
+    handler(misuse, pointer, line);
+  } else {
+    log(line);
+  }
+  if (config_.on_misuse == MisusePolicy::abort) std::abort();
+}
+
+}  // namespace forebay::pool

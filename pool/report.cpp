@@ -1,0 +1,252 @@
+// What a pool says of itself: statistics, OutOfMemory, leaks, and whether it is sound.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "pool/pool_impl.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+namespace {
+
+constexpr std::size_t kHoldersShown = 5;
+
+const char* name_of(const char* tag) { return tag == nullptr ? "(untagged)" : tag; }
+
+}  // namespace
+
+void Pool::Impl::log(std::string_view line) const noexcept {
+  if (log_) log_(line);
+}
+
+// REQUIRES: the engine lock.
+void Pool::Impl::sample_levels() {
+  pending_.set(engine_.counts().pending + deferred_bytes_);
+  const std::uint64_t mapped = backing_.mapped().current();
+  const std::uint64_t taken = allocated_.current() + pending_.current();
+  free_.set(mapped > taken ? mapped - taken : 0);
+}
+
+PoolStats Pool::Impl::stats() {
+  PoolStats stats;
+  const std::lock_guard growth(growth_mutex_);
+  StreamCounters sum;
+  {
+    const std::shared_lock registry(registry_mutex_);
+    sum = closed_counters_;
+    for (const auto& state : states_) {
+      if (!state) continue;
+      const std::lock_guard lock(state->mutex);
+      const std::lock_guard engine_lock(engine_mutex_);
+      requested_.fold(state->requested);
+      allocated_.fold(state->allocated);
+      const StreamCounters& counters = state->counters;
+      sum.add(counters);
+      StreamStats stream;
+      stream.id = state->stream;
+      stream.allocated = counters.allocated_in - counters.allocated_out;
+      stream.pending = engine_.pending(state->owner) + state->deferred;
+      stream.hits = counters.served[static_cast<std::size_t>(Rung::cache)];
+      stream.misses = counters.allocations - stream.hits;
+      stream.steals = counters.served[static_cast<std::size_t>(Rung::steal)];
+      stream.points_recorded = state->points_recorded.load(std::memory_order_relaxed);
+      stream.points_queried = state->points_queried.load(std::memory_order_relaxed);
+      if (state->open) stats.streams.push_back(stream);
+    }
+  }
+  const std::lock_guard lock(engine_mutex_);
+  sample_levels();
+  stats.requested = {sum.requested_in - sum.requested_out, requested_.peak(), sum.requested_in};
+  stats.allocated = {sum.allocated_in - sum.allocated_out, allocated_.peak(), sum.allocated_in};
+  stats.pending = {pending_.current(), pending_.peak()};
+  stats.mapped = {backing_.mapped().current(), backing_.mapped().peak()};
+  stats.free = {stats.mapped.current - stats.allocated.current - stats.pending.current,
+                free_.peak()};
+  stats.idle_handles = {backing_.idle().current(), backing_.idle().peak()};
+  stats.held = {backing_.held().current(), backing_.held().peak()};
+  stats.capacity = config_.capacity;
+  stats.address_range = config_.address_range;
+  stats.host_metadata = engine_.metadata_bytes() + index_.metadata_bytes() + sizeof *this;
+  stats.allocations = {sum.allocations - sum.frees, sum.allocations, sum.frees,
+                       failed_.load(std::memory_order_relaxed)};
+  stats.fragmentation.largest_free = engine_.largest_free();
+  for (const unsigned log : {21u, 25u, 28u}) {
+    Count below = 0;
+    for (unsigned i = 0; i < log; ++i) below += engine_.free_by_log2()[i].bytes;
+    stats.fragmentation.free_below[Count{1} << log] = below;
+  }
+  for (unsigned i = 0; i < 64; ++i) {
+    if (const Count ranges = engine_.free_by_log2()[i].ranges; ranges > 0) {
+      stats.fragmentation.free_ranges_log2[i] = ranges;
+    }
+  }
+  stats.span = {stats.mapped.current, span_allocated_, span_blocks_, engine_.counts().extents};
+  std::size_t rung = 0;
+  LadderStats::each_field(
+      [&](const char*, Merge, Tally& tally) {
+        tally = {sum.served[rung], rung_ns_[rung].load(std::memory_order_relaxed) / 1000};
+        ++rung;
+      },
+      stats.ladder);
+  source_.report(stats.driver);
+  clockwork_.report(stats.timeline);
+  stats.host_waits = host_waits_.load(std::memory_order_relaxed);
+  stats.latency_ns = {config_.latency_sample, allocate_latency_.percentiles(),
+                      release_latency_.percentiles()};
+  stats.ladder.cache.us = allocate_latency_.sum() * config_.latency_sample / 1000;
+  std::size_t misuse = 1;
+  ErrorStats::each_field(
+      [&](const char*, Merge, Count& count) {
+        count = misuses_[misuse++].load(std::memory_order_relaxed);
+      },
+      stats.errors);
+  derive(stats);
+  return stats;
+}
+
+std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
+  std::map<std::string_view, Holder> by_tag;
+  const auto add = [&](const char* tag, std::uint64_t bytes) {
+    Holder& holder = by_tag.try_emplace(name_of(tag), Holder{name_of(tag), 0, 0}).first->second;
+    ++holder.blocks;
+    holder.bytes += bytes;
+  };
+  {
+    const std::lock_guard lock(engine_mutex_);
+    engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
+      if (extent.block) add(extent.tag, extent.requested);
+    });
+  }
+  std::vector<Holder> all;
+  for (const auto& [name, holder] : by_tag) all.push_back(holder);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+  return all;
+}
+
+void Pool::Impl::report_leaks(const std::vector<Holder>& leaks) const noexcept {
+  if (leaks.empty()) return;
+  std::uint64_t blocks = 0, bytes = 0;
+  for (const Holder& leak : leaks) {
+    blocks += leak.blocks;
+    bytes += leak.bytes;
+  }
+  log("pool: closed with " + std::to_string(blocks) + " live blocks of " + std::to_string(bytes) +
+      " bytes in all");
+  for (const Holder& leak : leaks) {
+    log("pool:   " + std::string(leak.tag) + ": " + std::to_string(leak.blocks) + " blocks, " +
+        std::to_string(leak.bytes) + " bytes");
+  }
+}
+
+void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,
+                                     const std::string& rungs) {
+  failed_.fetch_add(1, std::memory_order_relaxed);
+  const PoolStats now = stats();
+  const std::size_t device_free = source_.free_bytes();
+  const std::uint64_t reusable = now.pending.current + now.free.current;
+  // The key that would have helped most plainly.
+  std::string help;
+  if (request.bytes > config_.capacity || now.held.current + request.span > now.capacity) {
+    help = device_free > request.bytes
+               ? "a larger pool.capacity: the device still has memory"
+               : "none: the device is full; free something or use a smaller problem";
+    if (reusable >= request.span && request.bytes <= config_.capacity) {
+      help = config_.wait_limit_ms == 0
+                 ? "a larger pool.wait_limit_ms: enough is pending or scattered"
+                 : "a larger pool.capacity, or a smaller pool.handle_size: enough is free, but in "
+                   "pieces";
+    }
+  } else {
+    help = "none: the source gave no memory (" + backing_failure() + ")";
+  }
+  const auto number = [](std::uint64_t value) { return std::to_string(value); };
+  char fragmentation[16];
+  std::snprintf(fragmentation, sizeof fragmentation, "%.3f",
+                now.free.current == 0 ? 0.0
+                                      : 1.0 - static_cast<double>(now.fragmentation.largest_free) /
+                                                  static_cast<double>(now.free.current));
+  std::string report =
+      "requested            " + number(request.bytes) + " bytes on stream " + number(state.stream) +
+      ", alignment " + number(request.alignment) + "\nin use               " +
+      number(now.allocated.current) + "\npending              " + number(now.pending.current) +
+      "\nfree                 " + number(now.free.current) + "\nheld                 " +
+      number(now.held.current) + "\ncapacity             " + number(now.capacity) +
+      "\nlargest free range   " + number(now.fragmentation.largest_free) +
+      "\nfragmentation        " + fragmentation + "\ndevice free memory   " + number(device_free) +
+      "\nrungs tried          " + rungs + "\nlargest holders      ";
+  const std::vector<Holder> all = holders();
+  for (std::size_t i = 0; i < std::min(all.size(), kHoldersShown); ++i) {
+    report += (i == 0 ? "" : "\n                     ") + std::string(all[i].tag) + ": " +
+              number(all[i].bytes) + " bytes in " + number(all[i].blocks) + " blocks";
+  }
+  if (all.empty()) report += "nothing is live";
+  report += "\nwould help           " + help;
+  throw OutOfMemory("pool: out of memory: " + number(request.bytes) + " bytes requested, " +
+                        number(now.allocated.current) + " in use, " + number(now.held.current) +
+                        " held of " + number(now.capacity) + "; would help: " + help,
+                    report);
+}
+
+std::string Pool::Impl::backing_failure() {
+  const std::lock_guard growth(growth_mutex_);
+  return backing_.last_failure().empty() ? "it did not say why" : backing_.last_failure();
+}
+
+std::string Pool::Impl::validate() {
+  if (closed()) return {};
+  const std::lock_guard growth(growth_mutex_);
+  std::unique_lock engine_lock(engine_mutex_);
+  if (std::string lie = engine_.validate(); !lie.empty()) return lie;
+  if (std::string lie = backing_.validate(); !lie.empty()) return lie;
+  // Extents tile what was mapped: used and free ones cover exactly the mappings.
+  if (traits_.virtual_memory) {
+    auto mapping = backing_.mappings().begin();
+    Address covered = 0;
+    std::string lie;
+    engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
+      if (!lie.empty()) return;
+      for (Address at = extent.address; at < extent.end();) {
+        while (mapping != backing_.mappings().end() &&
+               mapping->second.address + mapping->second.bytes <= at) {
+          ++mapping;
+        }
+        const bool mapped = mapping != backing_.mappings().end() && mapping->second.address <= at;
+        const Address until =
+            mapping == backing_.mappings().end()
+                ? extent.end()
+                : std::min(extent.end(), mapped ? mapping->second.address + mapping->second.bytes
+                                                : mapping->second.address);
+        if (mapped == (extent.state == ExtentState::hole)) {
+          lie = "pool: the extent at " + std::to_string(extent.address) +
+                (mapped ? " is a hole where memory is mapped" : " has no memory behind it");
+          return;
+        }
+        covered += mapped ? until - at : 0;
+        at = until;
+      }
+    });
+    if (!lie.empty()) return lie;
+    if (covered != backing_.mapped().current()) return "pool: extents do not tile what is mapped";
+  }
+  std::uint64_t blocks = 0, allocated = 0;
+  std::string lie;
+  engine_.each([&](ExtentId id, const SpanEngine::Extent& extent) {
+    if (!extent.block || !lie.empty()) return;
+    ++blocks;
+    allocated += extent.bytes;
+    if (extent.state != ExtentState::used || index_.span(extent.address) != id ||
+        extent.requested > extent.bytes) {
+      lie = "pool: the block at " + std::to_string(extent.address) + " is not indexed as itself";
+    }
+  });
+  if (!lie.empty()) return lie;
+  if (blocks != span_blocks_ || allocated != span_allocated_) {
+    return "pool: live spans differ from their count";
+  }
+  engine_lock.unlock();
+  return {};
+}
+
+}  // namespace forebay::pool

@@ -1,0 +1,621 @@
+#include "pool/span_engine.hpp"
+
+#include <algorithm>
+
+namespace forebay::pool {
+
+SpanEngine::SpanEngine() {
+  extents_end_ = 1;
+  extents_.push_back(std::make_unique<Extent[]>(kChunk));
+  open_owner(kEverybody);
+}
+
+void SpanEngine::open_owner(Owner owner) {
+  if (owner >= owners_.size()) owners_.resize(owner + 1);
+  if (!owners_[owner]) owners_[owner] = std::make_unique<OwnerState>();
+}
+
+// Records ----------------------------------------------------------------------------------------
+
+ExtentId SpanEngine::new_extent() {
+  ExtentId id = unused_;
+  if (id != 0) {
+    unused_ = at(id).next;
+  } else {
+    if (extents_end_ % kChunk == 0) extents_.push_back(std::make_unique<Extent[]>(kChunk));
+    id = extents_end_++;
+  }
+  at(id) = Extent{};
+  ++counts_.extents;
+  return id;
+}
+
+void SpanEngine::drop(ExtentId id) {
+  Extent& extent = at(id);
+  if (extent.previous != 0) at(extent.previous).next = extent.next;
+  if (extent.next != 0) at(extent.next).previous = extent.previous;
+  extent.bytes = 0;
+  extent.next = unused_;
+  unused_ = id;
+  --counts_.extents;
+}
+
+ExtentId SpanEngine::insert_after(ExtentId id, Address address, std::size_t bytes) {
+  const ExtentId added = new_extent();
+  Extent& extent = at(added);
+  extent.address = address;
+  extent.bytes = bytes;
+  extent.previous = id;
+  extent.next = at(id).next;
+  if (extent.next != 0) at(extent.next).previous = added;
+  at(id).next = added;
+  return added;
+}
+
+// Bins and queues --------------------------------------------------------------------------------
+
+Bins& SpanEngine::bins_of(const Extent& extent) {
+  return extent.state == ExtentState::hole ? holes_ : owners_[extent.stamp.owner]->bins;
+}
+
+void SpanEngine::link_bin(ExtentId id) {
+  Extent& extent = at(id);
+  Bins& bins = bins_of(extent);
+  const unsigned bin = BinScale::of(extent.bytes / kUnit);
+  extent.bin_previous = 0;
+  extent.bin_next = bins.head(bin);
+  if (extent.bin_next != 0) at(extent.bin_next).bin_previous = id;
+  bins.set_head(bin, id);
+}
+
+void SpanEngine::unlink_bin(ExtentId id) {
+  Extent& extent = at(id);
+  if (extent.bin_next != 0) at(extent.bin_next).bin_previous = extent.bin_previous;
+  if (extent.bin_previous != 0) {
+    at(extent.bin_previous).bin_next = extent.bin_next;
+  } else {
+    bins_of(extent).set_head(BinScale::of(extent.bytes / kUnit), extent.bin_next);
+  }
+}
+
+void SpanEngine::link_queue(ExtentId id, ExtentId after) {
+  Extent& extent = at(id);
+  OwnerState& owner = *owners_[extent.stamp.owner];
+  extent.queue_previous = after;
+  extent.queue_next = after == 0 ? owner.queue_head : at(after).queue_next;
+  (extent.queue_next == 0 ? owner.queue_tail : at(extent.queue_next).queue_previous) = id;
+  (after == 0 ? owner.queue_head : at(after).queue_next) = id;
+}
+
+void SpanEngine::unlink_queue(ExtentId id) {
+  const Extent& extent = at(id);
+  OwnerState& owner = *owners_[extent.stamp.owner];
+  (extent.queue_next == 0 ? owner.queue_tail : at(extent.queue_next).queue_previous) =
+      extent.queue_previous;
+  (extent.queue_previous == 0 ? owner.queue_head : at(extent.queue_previous).queue_next) =
+      extent.queue_next;
+}
+
+void SpanEngine::enlist(ExtentId id, ExtentId queue_after) {
+  Extent& extent = at(id);
+  link_bin(id);
+  owners_[extent.stamp.owner]->bytes += extent.bytes;
+  if (extent.stamp.owner == kEverybody) {
+    counts_.free += extent.bytes;
+    SizeCount& count = free_by_log2_[log2_floor(extent.bytes)];
+    ++count.ranges;
+    count.bytes += extent.bytes;
+  } else {
+    counts_.pending += extent.bytes;
+    link_queue(id, queue_after);
+  }
+}
+
+void SpanEngine::delist(ExtentId id) {
+  Extent& extent = at(id);
+  unlink_bin(id);
+  owners_[extent.stamp.owner]->bytes -= extent.bytes;
+  if (extent.stamp.owner == kEverybody) {
+    counts_.free -= extent.bytes;
+    SizeCount& count = free_by_log2_[log2_floor(extent.bytes)];
+    --count.ranges;
+    count.bytes -= extent.bytes;
+  } else {
+    counts_.pending -= extent.bytes;
+    unlink_queue(id);
+  }
+}
+
+// Islands ----------------------------------------------------------------------------------------
+
+ExtentId SpanEngine::add_island(Address address, std::size_t bytes, bool hole) {
+  islands_.reserve(islands_.size() + 1);
+  const ExtentId id = new_extent();
+  Extent& extent = at(id);
+  extent.address = address;
+  extent.bytes = bytes;
+  if (hole) {
+    extent.state = ExtentState::hole;
+    counts_.holes += bytes;
+    link_bin(id);
+  } else {
+    extent.state = ExtentState::free;
+    enlist(id, 0);
+  }
+  islands_.push_back(id);
+  return id;
+}
+
+void SpanEngine::remove_island(ExtentId id) {
+  Extent& extent = at(id);
+  if (extent.state == ExtentState::free) {
+    delist(id);
+  } else if (extent.state == ExtentState::hole) {
+    counts_.holes -= extent.bytes;
+    unlink_bin(id);
+  } else {
+    counts_.used -= extent.bytes;
+  }
+  islands_.erase(std::find(islands_.begin(), islands_.end(), id));
+  drop(id);
+}
+
+// Searches ---------------------------------------------------------------------------------------
+
+Fit SpanEngine::tightest(const Bins& bins, std::size_t bytes, std::size_t alignment,
+                         std::size_t* waste) const noexcept {
+  Fit best;
+  unsigned visited = 0;
+  for (unsigned bin = bins.next(BinScale::of(bytes / kUnit)); bin != BinScale::kBins;
+       bin = bins.next(bin + 1)) {
+    unsigned probe = 0;
+    for (ExtentId id = bins.head(bin); id != 0 && probe < kProbe; id = at(id).bin_next, ++probe) {
+      const Extent& extent = at(id);
+      const Address address = round_up(extent.address, alignment);
+      if (address + bytes > extent.end() || extent.bytes - bytes >= *waste) continue;
+      best = {id, address};
+      *waste = extent.bytes - bytes;
+      if (*waste == 0) return best;
+    }
+    if (best) return best;
+    // Beyond this bin every range fits, however badly it lies.
+    if (++visited == kProbeBins) {
+      bin = std::max(bin, BinScale::of((bytes + alignment) / kUnit));
+    }
+  }
+  return best;
+}
+
+Fit SpanEngine::find(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept {
+  std::size_t waste = ~std::size_t{0};
+  Fit best;
+  if (owner != kEverybody) {
+    if (const OwnerState* own = find_owner(owner)) {
+      best = tightest(own->bins, bytes, alignment, &waste);
+    }
+  }
+  if (const Fit fit = tightest(owners_[kEverybody]->bins, bytes, alignment, &waste)) best = fit;
+  return best;
+}
+
+template <typename Usable>
+Fit SpanEngine::run_from(ExtentId start, std::size_t bytes, std::size_t alignment,
+                         std::size_t& budget, Usable&& usable) const noexcept {
+  const Address address = round_up(at(start).address, alignment);
+  ExtentId first = start;
+  for (ExtentId id = start; id != 0 && budget > 0 && usable(at(id)); id = at(id).next, --budget) {
+    if (at(id).end() <= address) first = at(id).next;
+    if (at(id).end() >= address + bytes) return {first, address};
+  }
+  return {};
+}
+
+Fit SpanEngine::find_run(Owner owner, std::size_t bytes, std::size_t alignment,
+                         std::size_t budget) const noexcept {
+  const OwnerState* own = find_owner(owner);
+  if (owner == kEverybody || own == nullptr) return {};
+  const auto usable = [owner](const Extent& e) { return may_take(owner, e); };
+  for (ExtentId id = own->queue_head; id != 0 && budget > 0; id = at(id).queue_next) {
+    const ExtentId before = at(id).previous;
+    const ExtentId start =
+        before != 0 && at(before).state == ExtentState::free && at(before).stamp.owner == kEverybody
+            ? before
+            : id;
+    if (const Fit fit = run_from(start, bytes, alignment, budget, usable)) return fit;
+  }
+  return {};
+}
+
+Fit SpanEngine::find_any_run(std::size_t bytes, std::size_t alignment) const noexcept {
+  const auto usable = [](const Extent& e) {
+    return e.state == ExtentState::free && e.stamp.point != kNever;
+  };
+  for (const ExtentId first : islands_) {
+    for (ExtentId id = first; id != 0; id = at(id).next) {
+      if (!usable(at(id))) continue;
+      std::size_t budget = ~std::size_t{0};
+      if (const Fit fit = run_from(id, bytes, alignment, budget, usable)) return fit;
+      // The run is too short from its first range on, so it is from every later one.
+      while (at(id).next != 0 && usable(at(at(id).next))) id = at(id).next;
+    }
+  }
+  return {};
+}
+
+Fit SpanEngine::fit_at(ExtentId from, Owner owner, Address address,
+                       std::size_t bytes) const noexcept {
+  const auto usable = [owner](const Extent& e) { return may_take(owner, e); };
+  Fit fit{from, address};
+  while (fit.first != 0 && at(fit.first).end() <= address) fit.first = at(fit.first).next;
+  if (fit.first == 0 || at(fit.first).address > address) return {};
+  for (ExtentId id = fit.first; id != 0 && usable(at(id)); id = at(id).next) {
+    if (at(id).end() >= address + bytes) return fit;
+  }
+  return {};
+}
+
+void SpanEngine::pieces(const Fit& fit, std::size_t bytes, std::vector<Piece>& out) const {
+  const Address end = fit.address + bytes;
+  for (ExtentId id = fit.first; id != 0 && at(id).address < end; id = at(id).next) {
+    const Address begin = std::max(at(id).address, fit.address);
+    out.push_back({begin, std::min(at(id).end(), end) - begin, at(id).stamp});
+  }
+}
+
+SpanEngine::Growth SpanEngine::find_growth(Owner owner, std::size_t bytes, std::size_t alignment,
+                                           std::size_t granularity) const noexcept {
+  const auto usable = [owner](const Extent& e) { return may_take(owner, e); };
+  Growth best;
+  const auto consider = [&](ExtentId hole) {
+    const Extent& gap = at(hole);
+    ExtentId first = hole;
+    for (unsigned steps = 0; steps < kProbe; ++steps) {
+      const ExtentId before = at(first).previous;
+      if (before == 0 || !usable(at(before))) break;
+      first = before;
+    }
+    Growth growth;
+    growth.hole = hole;
+    growth.room = gap.bytes;
+    growth.address = round_up(at(first).address, alignment);
+    if (growth.address < gap.address) {
+      while (at(first).end() <= growth.address) first = at(first).next;
+      growth.left = {first, growth.address};
+      growth.left_bytes = std::min<std::size_t>(gap.address - growth.address, bytes);
+    }
+    const Address end = growth.address + bytes;
+    growth.need = end <= gap.address ? 0 : round_up_to_multiple(end - gap.address, granularity);
+    if (growth.need > gap.bytes) {
+      // The whole hole, and what lies behind it.
+      Address reach = gap.end();
+      ExtentId id = gap.next;
+      for (unsigned steps = 0; steps < kProbe && reach < end; ++steps, id = at(id).next) {
+        if (id == 0 || !usable(at(id))) break;
+        reach = at(id).end();
+      }
+      if (reach < end) return;
+      growth.need = gap.bytes;
+    }
+    if (best.hole == kNoExtent || growth.need < best.need ||
+        (growth.need == best.need && growth.address < best.address)) {
+      best = growth;
+    }
+  };
+  unsigned probe = 0;
+  for (unsigned bin = holes_.next(0); bin != BinScale::kBins && probe < kGrowthProbe;
+       bin = holes_.next(bin + 1)) {
+    for (ExtentId id = holes_.head(bin); id != 0 && probe < kGrowthProbe;
+         id = at(id).bin_next, ++probe) {
+      consider(id);
+    }
+  }
+  // The largest hole always has room.
+  if (const unsigned bin = holes_.last(); bin != BinScale::kBins) {
+    unsigned more = 0;
+    for (ExtentId id = holes_.head(bin); id != 0 && more < kGrowthProbe;
+         id = at(id).bin_next, ++more) {
+      consider(id);
+    }
+  }
+  return best;
+}
+
+// Commits ----------------------------------------------------------------------------------------
+
+ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
+  const Address end = fit.address + bytes;
+  ExtentId used = fit.first;
+  ExtentId queue_after = at(used).queue_previous;
+  Stamp stamp = at(used).stamp;
+  delist(used);
+  if (at(used).address < fit.address) {
+    const ExtentId front = used;
+    used = insert_after(front, fit.address, at(front).end() - fit.address);
+    at(front).bytes = fit.address - at(front).address;
+    enlist(front, queue_after);
+    queue_after = stamp.owner == kEverybody ? 0 : front;
+  }
+  while (at(used).end() < end) {
+    const ExtentId next = at(used).next;
+    queue_after = at(next).queue_previous;
+    stamp = at(next).stamp;
+    delist(next);
+    at(used).bytes += at(next).bytes;
+    drop(next);
+  }
+  if (at(used).end() > end) {
+    const ExtentId back = insert_after(used, end, at(used).end() - end);
+    at(used).bytes = bytes;
+    at(back).state = ExtentState::free;
+    at(back).stamp = stamp;
+    enlist(back, queue_after);
+  }
+  Extent& extent = at(used);
+  extent.state = ExtentState::used;
+  extent.stamp = {};
+  extent.block = false;
+  extent.shared = false;
+  counts_.used += bytes;
+  return used;
+}
+
+ExtentId SpanEngine::settle(ExtentId id) {
+  const auto joins = [this, id](ExtentId other) {
+    return other != 0 && at(other).state == ExtentState::free && at(other).stamp == at(id).stamp;
+  };
+  const ExtentId next = at(id).next;
+  if (joins(next)) {
+    delist(next);
+    at(id).bytes += at(next).bytes;
+    drop(next);
+  }
+  const ExtentId previous = at(id).previous;
+  if (joins(previous)) {
+    delist(previous);
+    at(previous).bytes += at(id).bytes;
+    drop(id);
+    id = previous;
+  }
+  enlist(id, owners_[at(id).stamp.owner]->queue_tail);
+  return id;
+}
+
+ExtentId SpanEngine::free(ExtentId id, Stamp stamp) {
+  Extent& extent = at(id);
+  counts_.used -= extent.bytes;
+  extent.state = ExtentState::free;
+  extent.stamp = stamp;
+  extent.block = false;
+  extent.shared = false;
+  return settle(id);
+}
+
+ExtentId SpanEngine::put_back(ExtentId id, const std::vector<Piece>& pieces) {
+  ExtentId first = kNoExtent;
+  for (const Piece& piece : pieces) {
+    const ExtentId rest = split(id, piece.bytes);
+    const ExtentId covering = free(id, piece.stamp);
+    if (first == kNoExtent) first = covering;
+    id = rest;
+  }
+  return first;
+}
+
+ExtentId SpanEngine::split(ExtentId id, std::size_t bytes) {
+  if (at(id).bytes == bytes) return kNoExtent;
+  const ExtentId rest = insert_after(id, at(id).address + bytes, at(id).bytes - bytes);
+  at(id).bytes = bytes;
+  return rest;
+}
+
+void SpanEngine::join(ExtentId id) {
+  const ExtentId next = at(id).next;
+  at(id).bytes += at(next).bytes;
+  drop(next);
+}
+
+void SpanEngine::complete(Owner owner, Point passed) {
+  OwnerState& state = *owners_[owner];
+  while (state.queue_head != 0 && at(state.queue_head).stamp.point <= passed) {
+    const ExtentId id = state.queue_head;
+    delist(id);
+    at(id).stamp = {};
+    settle(id);
+  }
+}
+
+void SpanEngine::restamp(Owner from, Stamp stamp) {
+  // Detached first: with the same owner the queue would never empty.
+  std::vector<ExtentId> ids;
+  for (ExtentId id = owners_[from]->queue_head; id != 0; id = at(id).queue_next) ids.push_back(id);
+  for (const ExtentId id : ids) delist(id);
+  for (const ExtentId id : ids) {
+    at(id).stamp = stamp;
+    at(id).state = ExtentState::used;  // so that no neighbour joins it before its turn
+  }
+  for (const ExtentId id : ids) {
+    at(id).state = ExtentState::free;
+    settle(id);
+  }
+}
+
+ExtentId SpanEngine::take_hole(ExtentId hole, std::size_t bytes) {
+  unlink_bin(hole);
+  counts_.holes -= bytes;
+  counts_.used += bytes;
+  if (at(hole).bytes > bytes) {
+    const ExtentId rest = insert_after(hole, at(hole).address + bytes, at(hole).bytes - bytes);
+    at(hole).bytes = bytes;
+    at(rest).state = ExtentState::hole;
+    link_bin(rest);
+  }
+  at(hole).state = ExtentState::used;
+  at(hole).stamp = {};
+  return hole;
+}
+
+void SpanEngine::make_hole(ExtentId id) {
+  counts_.used -= at(id).bytes;
+  counts_.holes += at(id).bytes;
+  at(id).state = ExtentState::hole;
+  at(id).block = false;
+  const auto is_hole = [this](ExtentId other) {
+    return other != 0 && at(other).state == ExtentState::hole;
+  };
+  if (const ExtentId next = at(id).next; is_hole(next)) {
+    unlink_bin(next);
+    at(id).bytes += at(next).bytes;
+    drop(next);
+  }
+  if (const ExtentId previous = at(id).previous; is_hole(previous)) {
+    unlink_bin(previous);
+    at(previous).bytes += at(id).bytes;
+    drop(id);
+    id = previous;
+  }
+  link_bin(id);
+}
+
+// Reports ----------------------------------------------------------------------------------------
+
+std::uint64_t SpanEngine::pending(Owner owner) const noexcept {
+  const OwnerState* state = find_owner(owner);
+  return state == nullptr || owner == kEverybody ? 0 : state->bytes;
+}
+
+Point SpanEngine::oldest_point(Owner owner) const noexcept {
+  const OwnerState* state = find_owner(owner);
+  return state == nullptr || state->queue_head == 0 ? kNever : at(state->queue_head).stamp.point;
+}
+
+std::uint64_t SpanEngine::largest_free() const noexcept {
+  const Bins& bins = owners_[kEverybody]->bins;
+  std::uint64_t largest = 0;
+  const unsigned bin = bins.last();
+  if (bin == BinScale::kBins) return 0;
+  for (ExtentId id = bins.head(bin); id != 0; id = at(id).bin_next) {
+    largest = std::max<std::uint64_t>(largest, at(id).bytes);
+  }
+  return largest;
+}
+
+std::size_t SpanEngine::metadata_bytes() const noexcept {
+  std::size_t owners = 0;
+  for (const auto& owner : owners_) owners += owner ? sizeof(OwnerState) : 0;
+  return extents_.size() * kChunk * sizeof(Extent) + owners + sizeof *this +
+         islands_.capacity() * sizeof(ExtentId);
+}
+
+std::string SpanEngine::validate() const {
+  const auto lie = [this](ExtentId id, const char* what) {
+    return "span engine: extent " + std::to_string(id) + " at " + std::to_string(at(id).address) +
+           " of " + std::to_string(at(id).bytes) + " bytes " + what;
+  };
+  SpanCounts counts;
+  std::array<SizeCount, 64> by_log2{};
+  std::vector<std::uint64_t> owner_bytes(owners_.size(), 0);
+  std::vector<std::size_t> owner_extents(owners_.size(), 0);
+  std::size_t hole_extents = 0;
+  for (const ExtentId first : islands_) {
+    if (at(first).previous != 0) return lie(first, "begins an island but has a predecessor");
+    for (ExtentId id = first; id != 0; id = at(id).next) {
+      const Extent& extent = at(id);
+      ++counts.extents;
+      if (extent.bytes == 0) return lie(id, "is empty");
+      if (extent.address % kUnit != 0 || extent.bytes % kUnit != 0) {
+        return lie(id, "is no multiple of 512");
+      }
+      if (extent.next != 0) {
+        const Extent& next = at(extent.next);
+        if (next.previous != id) return lie(id, "is not its successor's predecessor");
+        if (next.address != extent.end()) return lie(id, "does not touch its successor");
+        if (extent.state == ExtentState::hole && next.state == ExtentState::hole) {
+          return lie(id, "is a hole beside a hole");
+        }
+        if (extent.state == ExtentState::free && next.state == ExtentState::free &&
+            extent.stamp == next.stamp) {
+          return lie(id, "is free beside a free range of the same stamp");
+        }
+      }
+      switch (extent.state) {
+        case ExtentState::used:
+          counts.used += extent.bytes;
+          break;
+        case ExtentState::hole:
+          counts.holes += extent.bytes;
+          ++hole_extents;
+          break;
+        case ExtentState::free:
+          if (find_owner(extent.stamp.owner) == nullptr) return lie(id, "has an unknown owner");
+          owner_bytes[extent.stamp.owner] += extent.bytes;
+          ++owner_extents[extent.stamp.owner];
+          if (extent.stamp.owner == kEverybody) {
+            counts.free += extent.bytes;
+            ++by_log2[log2_floor(extent.bytes)].ranges;
+            by_log2[log2_floor(extent.bytes)].bytes += extent.bytes;
+          } else {
+            counts.pending += extent.bytes;
+          }
+          break;
+      }
+    }
+  }
+  if (counts.used != counts_.used || counts.free != counts_.free ||
+      counts.pending != counts_.pending || counts.holes != counts_.holes ||
+      counts.extents != counts_.extents) {
+    return "span engine: its counts differ from its extents";
+  }
+  for (std::size_t log = 0; log < by_log2.size(); ++log) {
+    if (by_log2[log].ranges != free_by_log2_[log].ranges ||
+        by_log2[log].bytes != free_by_log2_[log].bytes) {
+      return "span engine: the histogram differs at 2^" + std::to_string(log);
+    }
+  }
+  const auto check_bins = [&](const Bins& bins, ExtentState state, Owner owner,
+                              std::size_t expected) -> std::string {
+    std::size_t seen = 0;
+    for (unsigned bin = 0; bin < BinScale::kBins; ++bin) {
+      if ((bins.next(bin) == bin) != (bins.head(bin) != 0)) {
+        return "span engine: the bitmap lies about bin " + std::to_string(bin);
+      }
+      ExtentId before = 0;
+      for (ExtentId id = bins.head(bin); id != 0; before = id, id = at(id).bin_next) {
+        if (at(id).state != state || BinScale::of(at(id).bytes / kUnit) != bin ||
+            (state == ExtentState::free && at(id).stamp.owner != owner) ||
+            at(id).bin_previous != before) {
+          return lie(id, "is in the wrong bin");
+        }
+        if (++seen > expected) return lie(id, "is in a bin too many");
+      }
+    }
+    return seen == expected ? "" : "span engine: a range is missing from its bins";
+  };
+  if (auto text = check_bins(holes_, ExtentState::hole, 0, hole_extents); !text.empty()) {
+    return text;
+  }
+  for (Owner owner = 0; owner < owners_.size(); ++owner) {
+    if (!owners_[owner]) continue;
+    const OwnerState& state = *owners_[owner];
+    if (state.bytes != owner_bytes[owner]) return "span engine: an owner's bytes differ";
+    if (auto text = check_bins(state.bins, ExtentState::free, owner, owner_extents[owner]);
+        !text.empty()) {
+      return text;
+    }
+    if (owner == kEverybody) continue;
+    std::size_t queued = 0;
+    ExtentId before = 0;
+    for (ExtentId id = state.queue_head; id != 0; before = id, id = at(id).queue_next) {
+      if (at(id).state != ExtentState::free || at(id).stamp.owner != owner ||
+          at(id).queue_previous != before) {
+        return lie(id, "is in the wrong queue");
+      }
+      if (++queued > owner_extents[owner]) return lie(id, "is in a queue too many");
+    }
+    if (queued != owner_extents[owner] || state.queue_tail != before) {
+      return "span engine: a range is missing from its queue";
+    }
+  }
+  return {};
+}
+
+}  // namespace forebay::pool

@@ -1,0 +1,242 @@
+// The span engine: the one owner of addresses. It cuts ranges out of what is mapped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "forebay/pool/memory_source.hpp"
+#include "forebay/pool/timeline.hpp"
+#include "pool/bins.hpp"
+
+namespace forebay::pool {
+
+struct StreamState;
+
+/// Who may take a free range: a stream by its number in this pool, or everybody.
+using Owner = std::uint32_t;
+inline constexpr Owner kEverybody = 0;
+/// A point that never passes: the range stays with its owner.
+inline constexpr Point kNever = ~Point{0};
+
+using ExtentId = std::uint32_t;
+inline constexpr ExtentId kNoExtent = 0;
+
+/// The condition on which a free range may be taken: everything that `owner` was given up to
+/// `point` is done. Its owner may take it at once.
+struct Stamp {
+  Owner owner = kEverybody;
+  Point point = 0;
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+/// A range with its stamp.
+struct Piece {
+  Address address = 0;
+  std::size_t bytes = 0;
+  Stamp stamp;
+};
+
+enum class ExtentState : std::uint8_t { used, free, hole };
+
+/// A place for a request. `first` is kNoExtent when there is none.
+struct Fit {
+  ExtentId first = kNoExtent;  ///< the extent in which it begins; more may follow
+  Address address = 0;
+  [[nodiscard]] explicit operator bool() const noexcept { return first != kNoExtent; }
+};
+
+/// What the engine counts, in bytes and ranges; all kept incrementally.
+struct SpanCounts {
+  std::uint64_t used = 0;
+  std::uint64_t free = 0;     ///< free for everybody
+  std::uint64_t pending = 0;  ///< free for its owner only
+  std::uint64_t holes = 0;    ///< addresses without memory
+  std::uint64_t extents = 0;
+};
+
+/// Address ranges in one doubly linked list for each island (an island is a range of addresses that
+/// may be cut and joined freely), and bins of the free ones for each owner.
+///
+/// A search changes nothing and may fail; a commit (`take`, `free` …) cannot fail but for host
+/// memory. Costs: a search looks at no more than kProbe ranges in each of kProbeBins bins; commits
+/// are O(1). `find_run`, which joins ranges of different stamps, walks as far as its budget.
+/// Not thread-safe; the pool's engine lock guards it.
+///
+/// Invariants:
+///  1. The extents of an island tile it; all sizes and addresses are multiples of kSpanUnit.
+///  2. Two free neighbours never have equal stamps (everybody's ranges are always joined); two
+///  holes
+///     are never neighbours.
+///  3. A free range is in the bin of its size and in the queue of its owner.
+class SpanEngine {
+ public:
+  struct Extent {
+    Address address = 0;
+    std::size_t bytes = 0;
+    ExtentId previous = 0, next = 0;              // by address
+    ExtentId bin_previous = 0, bin_next = 0;      // free and holes: the same bin
+    ExtentId queue_previous = 0, queue_next = 0;  // free with an owner: by time of the free
+    Stamp stamp;                                  // free
+    ExtentState state = ExtentState::used;
+    bool shared = false;      // used: other streams use the block too
+    bool block = false;       // used: a block of the user, whose fields follow
+    StreamState* user = nullptr;  // who allocated it
+    const char* tag = nullptr;
+    std::size_t requested = 0;
+    [[nodiscard]] Address end() const noexcept { return address + bytes; }
+  };
+
+  SpanEngine();
+
+  /// Makes room for the bins of an owner. Called once before its first range; twice is fine.
+  void open_owner(Owner owner);
+  /// A new island. `hole`: no memory there yet; else it is free for everybody.
+  ExtentId add_island(Address address, std::size_t bytes, bool hole);
+  /// Forgets an island. REQUIRES: it is one extent.
+  void remove_island(ExtentId id);
+
+  /// The tightest of a bounded number of free ranges that `owner` may take at once.
+  [[nodiscard]] Fit find(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept;
+  /// A run of neighbouring ranges that belong to `owner` or to everybody. Looks at `budget` ranges.
+  [[nodiscard]] Fit find_run(Owner owner, std::size_t bytes, std::size_t alignment,
+                             std::size_t budget) const noexcept;
+  /// A run of neighbouring free ranges, whoever owns them, but for those that never pass. Walks
+  /// everything that is free.
+  [[nodiscard]] Fit find_any_run(std::size_t bytes, std::size_t alignment) const noexcept;
+  /// The ranges that a fit covers, with their stamps.
+  void pieces(const Fit& fit, std::size_t bytes, std::vector<Piece>& out) const;
+
+  /// Makes the fit one used extent. What is left of the ranges keeps their stamps.
+  ExtentId take(const Fit& fit, std::size_t bytes);
+  /// A used extent becomes free under `stamp`; returns the extent that now covers it.
+  ExtentId free(ExtentId id, Stamp stamp);
+  /// A used extent becomes free in pieces: undoes a `take`. The pieces tile the extent. Returns the
+  /// extent that covers the first one.
+  ExtentId put_back(ExtentId id, const std::vector<Piece>& pieces);
+  /// Cuts a used extent at `bytes`; returns the second part, kNoExtent if nothing is left for it.
+  ExtentId split(ExtentId id, std::size_t bytes);
+  /// Joins a used extent with its used successor.
+  void join(ExtentId id);
+
+  /// What `owner` freed up to `passed` is everybody's now. O(ranges that change).
+  void complete(Owner owner, Point passed);
+  /// Everything free that belongs to `from` gets `stamp`. O(ranges that change).
+  void restamp(Owner from, Stamp stamp);
+
+  /// Where memory could be mapped so that a block fits at `address`.
+  struct Growth {
+    ExtentId hole = kNoExtent;
+    Address address = 0;
+    Fit left;                    ///< the free ranges before the hole that the block takes too
+    std::size_t left_bytes = 0;  ///< … their length, 0 if none
+    std::size_t need = 0;        ///< bytes to map from the front of the hole
+    std::size_t room = 0;        ///< bytes of the hole
+  };
+  /// The place that needs the fewest new bytes, counting the free ranges beside a hole that `owner`
+  /// may take. Looks at no more than kGrowthProbe holes. REQUIRES: `find` found nothing.
+  [[nodiscard]] Growth find_growth(Owner owner, std::size_t bytes, std::size_t alignment,
+                                   std::size_t granularity) const noexcept;
+  /// The fit at `address` in ranges that `owner` may take, if there is one.
+  [[nodiscard]] Fit fit_at(ExtentId from, Owner owner, Address address,
+                           std::size_t bytes) const noexcept;
+  /// The front of a hole becomes a used extent, to be mapped.
+  ExtentId take_hole(ExtentId hole, std::size_t bytes);
+  /// A used extent becomes a hole: nothing is mapped there any more.
+  void make_hole(ExtentId id);
+
+  /// Calls `visit(id, extent)` for everybody's free ranges of at least `bytes`, the largest bins
+  /// first, until it answers false.
+  template <typename Visit>
+  void each_free_for_everybody(std::size_t bytes, Visit&& visit) const {
+    const unsigned lowest = BinScale::of(bytes / kUnit);
+    const Bins& bins = owners_[kEverybody]->bins;
+    for (unsigned bin = bins.last(); bin != BinScale::kBins; --bin) {
+      for (ExtentId id = bins.head(bin); id != 0; id = at(id).bin_next) {
+        if (at(id).bytes >= bytes && !visit(id, at(id))) return;
+      }
+      if (bin <= lowest) return;
+    }
+  }
+  /// Calls `visit(id, extent)` for every extent, island by island.
+  template <typename Visit>
+  void each(Visit&& visit) const {
+    for (ExtentId first : islands_) {
+      for (ExtentId id = first; id != 0; id = at(id).next) visit(id, at(id));
+    }
+  }
+
+  [[nodiscard]] Extent& at(ExtentId id) noexcept { return extents_[id / kChunk][id % kChunk]; }
+  [[nodiscard]] const Extent& at(ExtentId id) const noexcept {
+    return extents_[id / kChunk][id % kChunk];
+  }
+
+  [[nodiscard]] const SpanCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] std::uint64_t pending(Owner owner) const noexcept;
+  [[nodiscard]] Point oldest_point(Owner owner) const noexcept;
+  /// Bytes of the longest range that is free for everybody. Scans one bin.
+  [[nodiscard]] std::uint64_t largest_free() const noexcept;
+  /// Ranges that are free for everybody: their number and bytes by floor(log2(bytes)).
+  struct SizeCount {
+    std::uint64_t ranges = 0, bytes = 0;
+  };
+  [[nodiscard]] const std::array<SizeCount, 64>& free_by_log2() const noexcept {
+    return free_by_log2_;
+  }
+  /// Bytes of host memory for the engine's own tables.
+  [[nodiscard]] std::size_t metadata_bytes() const noexcept;
+
+  /// Empty, or the first invariant that does not hold. Cost: everything.
+  [[nodiscard]] std::string validate() const;
+
+ private:
+  static constexpr std::size_t kUnit = 512;
+  static constexpr std::size_t kChunk = 1024;  // extent records a chunk
+  static constexpr unsigned kProbe = 16;
+  static constexpr unsigned kProbeBins = 4;
+  static constexpr unsigned kGrowthProbe = 32;
+
+  struct OwnerState {
+    Bins bins;
+    ExtentId queue_head = 0, queue_tail = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  [[nodiscard]] static bool may_take(Owner owner, const Extent& extent) noexcept {
+    return extent.state == ExtentState::free &&
+           (extent.stamp.owner == kEverybody || extent.stamp.owner == owner);
+  }
+  ExtentId new_extent();
+  void drop(ExtentId id);
+  [[nodiscard]] const OwnerState* find_owner(Owner owner) const noexcept {
+    return owner < owners_.size() ? owners_[owner].get() : nullptr;
+  }
+  Bins& bins_of(const Extent& extent);
+  void link_bin(ExtentId id);
+  void unlink_bin(ExtentId id);
+  void link_queue(ExtentId id, ExtentId after);
+  void unlink_queue(ExtentId id);
+  /// Into bins, queue and counts; out of them.
+  void enlist(ExtentId id, ExtentId queue_after);
+  void delist(ExtentId id);
+  ExtentId insert_after(ExtentId id, Address address, std::size_t bytes);
+  ExtentId settle(ExtentId id);
+  [[nodiscard]] Fit tightest(const Bins& bins, std::size_t bytes, std::size_t alignment,
+                             std::size_t* waste) const noexcept;
+  template <typename Usable>
+  [[nodiscard]] Fit run_from(ExtentId start, std::size_t bytes, std::size_t alignment,
+                             std::size_t& budget, Usable&& usable) const noexcept;
+
+  std::vector<std::unique_ptr<Extent[]>> extents_;  // chunks that never move; [0][0] is no extent
+  ExtentId unused_ = 0;                             // records to use again, linked by `next`
+  ExtentId extents_end_ = 0;                        // the first record never used
+  std::vector<ExtentId> islands_;                   // their first extents
+  std::vector<std::unique_ptr<OwnerState>> owners_;
+  Bins holes_;
+  SpanCounts counts_;
+  std::array<SizeCount, 64> free_by_log2_{};
+};
+
+}  // namespace forebay::pool

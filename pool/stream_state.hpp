@@ -1,0 +1,99 @@
+// What a pool keeps for each stream: counters, the numbering of points, and what it knows of them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "forebay/pool/stats.hpp"
+#include "forebay/pool/timeline.hpp"
+#include "pool/span_engine.hpp"
+
+namespace forebay::pool {
+
+/// The rungs of the ladder, in the order of LadderStats.
+enum class Rung : std::uint8_t { cache, completed, map, steal, remap, trim, callback, wait };
+inline constexpr std::size_t kRungs = 8;
+
+/// A change since the last fold, and the highest that it was.
+struct Delta {
+  std::int64_t now = 0, high = 0;
+  void add(std::int64_t change) noexcept {
+    now += change;
+    if (now > high) high = now;
+  }
+};
+
+/// The sum of what streams have folded in, and its peak. Thread safety: atomic.
+class FoldedGauge {
+ public:
+  void fold(Delta& delta) noexcept {
+    const std::int64_t before = current_.fetch_add(delta.now, std::memory_order_relaxed);
+    raise(before + delta.high);
+    delta = {};
+  }
+  void raise(std::int64_t value) noexcept {
+    std::int64_t peak = peak_.load(std::memory_order_relaxed);
+    while (value > peak && !peak_.compare_exchange_weak(peak, value, std::memory_order_relaxed)) {
+    }
+  }
+  [[nodiscard]] std::uint64_t current() const noexcept {
+    return static_cast<std::uint64_t>(current_.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] std::uint64_t peak() const noexcept {
+    return static_cast<std::uint64_t>(peak_.load(std::memory_order_relaxed));
+  }
+
+ private:
+  std::atomic<std::int64_t> current_{0}, peak_{0};
+};
+
+/// What happened to blocks that were allocated on one stream.
+struct StreamCounters {
+  std::uint64_t requested_in = 0, requested_out = 0;  // bytes
+  std::uint64_t allocated_in = 0, allocated_out = 0;  // bytes
+  std::uint64_t allocations = 0, frees = 0, failed = 0;
+  std::array<std::uint64_t, kRungs> served{};  // allocations by rung
+
+  void add(const StreamCounters& other) noexcept;
+};
+
+/// One stream of a pool, or one capture arena. Records are reused, never destroyed before the pool,
+/// so that a stale pointer to one is harmless: `stream` and `open` say what it is now.
+struct StreamState {
+  explicit StreamState(Owner number) : owner(number) {}
+
+  const Owner owner;
+
+  mutable std::mutex mutex;
+  // mutex guards what follows.
+  std::atomic<StreamId> stream{0};  // written under both mutexes
+  bool open = false;
+  bool retiring = false;         // waits for its last points, then closes
+  bool is_arena = false;         // serves the captures of `stream`
+  StreamState* arena = nullptr;  // the arena of this stream, once it has one
+  Point next_point = 1;          // what the next free carries
+  std::uint32_t uncovered = 0;   // frees that carry next_point
+  StreamCounters counters;
+  Delta requested, allocated;
+
+  std::mutex time_mutex;  // before mutex
+  // time_mutex guards what follows.
+  struct RecordedPoint {
+    Point point;
+    std::uint64_t sequence;  // among all points of the pool
+  };
+  std::vector<RecordedPoint> recorded;  // not known to have passed, oldest first
+
+  /// An arena in use: what it frees stays its own.
+  std::atomic<bool> keeps{false};
+  /// Bytes freed on this stream whose blocks wait for other streams too; the engine lock guards it.
+  std::uint64_t deferred = 0;
+
+  std::atomic<Point> passed{0};
+  std::atomic<std::uint64_t> points_recorded{0}, points_queried{0};
+};
+
+}  // namespace forebay::pool

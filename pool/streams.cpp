@@ -1,0 +1,234 @@
+// Streams of a pool: finding, opening, retiring and counting them.
+#include <utility>
+
+#include "pool/pool_impl.hpp"
+
+namespace forebay::pool {
+namespace {
+
+// The stream that this thread used last, for a few pools. A slot may outlive its pool: the serial
+// number says whose it is, and no serial comes twice.
+struct ThreadSlot {
+  std::uint64_t serial = 0;
+  StreamId stream = 0;
+  StreamState* state = nullptr;
+};
+constexpr std::size_t kThreadSlots = 8;
+thread_local ThreadSlot thread_slots[kThreadSlots];
+
+// A stream folds its counters into the pool's when they have moved so far.
+constexpr std::int64_t kFoldQuantum = std::int64_t{1} << 20;
+
+}  // namespace
+
+// Cost of a hit: one thread-local load and two compares.
+StreamState* Pool::Impl::state_of(StreamId stream) {
+  ThreadSlot& slot = thread_slots[serial_ % kThreadSlots];
+  if (slot.serial == serial_ && slot.stream == stream) return slot.state;
+  StreamState* state = open_stream(stream);
+  if (state == nullptr) return nullptr;
+  // So that the peaks are exact where one thread works on several streams.
+  if (slot.serial == serial_) fold(*slot.state);
+  slot = {serial_, stream, state};
+  return state;
+}
+
+void Pool::Impl::forget_thread_slot() {
+  ThreadSlot& slot = thread_slots[serial_ % kThreadSlots];
+  if (slot.serial == serial_) slot = {};
+}
+
+StreamState* Pool::Impl::open_stream(StreamId stream) {
+  {
+    const std::shared_lock lock(registry_mutex_);
+    const auto found = streams_.find(stream);
+    if (found != streams_.end()) return found->second;
+  }
+  if (!timeline_->knows(stream)) return nullptr;
+  const std::unique_lock lock(registry_mutex_);
+  const auto found = streams_.find(stream);
+  if (found != streams_.end()) return found->second;
+  // One that was retired and is used again goes on as it was.
+  for (const auto& state : states_) {
+    if (!state) continue;
+    const std::lock_guard state_lock(state->mutex);
+    if (state->open && state->retiring && state->stream == stream) {
+      state->retiring = false;
+      streams_[stream] = state.get();
+      return state.get();
+    }
+  }
+  StreamState& state = new_state(stream);
+  streams_[stream] = &state;
+  return &state;
+}
+
+// REQUIRES: registry_mutex_.
+StreamState& Pool::Impl::new_state(StreamId stream) {
+  StreamState* state = nullptr;
+  for (const auto& old : states_) {
+    if (!old) continue;
+    const std::lock_guard lock(old->mutex);
+    if (!old->open) {
+      state = old.get();
+      break;
+    }
+  }
+  if (state == nullptr) {
+    const auto owner = static_cast<Owner>(states_.size());
+    {
+      const std::lock_guard engine_lock(engine_mutex_);
+      engine_.open_owner(owner);
+    }
+    states_.push_back(std::make_unique<StreamState>(owner));
+    state = states_.back().get();
+  }
+  const std::lock_guard time_lock(state->time_mutex);
+  const std::lock_guard lock(state->mutex);
+  state->stream = stream;
+  state->is_arena = false;
+  state->keeps = false;
+  state->arena = nullptr;
+  state->retiring = false;
+  state->uncovered = 0;
+  state->open = true;
+  return *state;
+}
+
+StreamState& Pool::Impl::arena_of(StreamState& state) {
+  const std::unique_lock registry(registry_mutex_);
+  {
+    const std::lock_guard lock(state.mutex);
+    if (state.arena != nullptr) return *state.arena;
+  }
+  StreamState& arena = new_state(state.stream);
+  {
+    const std::lock_guard lock(arena.mutex);
+    arena.is_arena = true;
+    arena.keeps = true;
+  }
+  const std::lock_guard lock(state.mutex);
+  state.arena = &arena;
+  return arena;
+}
+
+std::vector<StreamState*> Pool::Impl::open_states() const {
+  const std::shared_lock registry(registry_mutex_);
+  std::vector<StreamState*> open;
+  open.reserve(states_.size());
+  for (const auto& state : states_) {
+    if (!state) continue;
+    const std::lock_guard lock(state->mutex);
+    if (state->open) open.push_back(state.get());
+  }
+  return open;
+}
+
+StreamState* Pool::Impl::state_by_owner(Owner owner) const {
+  const std::shared_lock registry(registry_mutex_);
+  return states_[owner].get();
+}
+
+void Pool::Impl::fold(StreamState& state) noexcept {
+  const std::lock_guard lock(state.mutex);
+  requested_.fold(state.requested);
+  allocated_.fold(state.allocated);
+}
+
+// REQUIRES: the stream's mutex.
+void Pool::Impl::account_in(StreamState& state, std::size_t requested, std::size_t allocated,
+                            Rung rung) {
+  StreamCounters& counters = state.counters;
+  counters.requested_in += requested;
+  counters.allocated_in += allocated;
+  ++counters.allocations;
+  ++counters.served[static_cast<std::size_t>(rung)];
+  state.requested.add(static_cast<std::int64_t>(requested));
+  state.allocated.add(static_cast<std::int64_t>(allocated));
+  if (state.allocated.now > kFoldQuantum) {
+    requested_.fold(state.requested);
+    allocated_.fold(state.allocated);
+  }
+}
+
+// REQUIRES: the stream's mutex.
+void Pool::Impl::account_out(StreamState& state, std::size_t requested, std::size_t allocated) {
+  StreamCounters& counters = state.counters;
+  counters.requested_out += requested;
+  counters.allocated_out += allocated;
+  ++counters.frees;
+  state.requested.add(-static_cast<std::int64_t>(requested));
+  state.allocated.add(-static_cast<std::int64_t>(allocated));
+  if (state.allocated.now < -kFoldQuantum) {
+    requested_.fold(state.requested);
+    allocated_.fold(state.allocated);
+  }
+}
+
+void Pool::Impl::retire_stream(StreamId stream) noexcept {
+  const std::lock_guard growth(growth_mutex_);
+  StreamState* state = nullptr;
+  {
+    const std::unique_lock registry(registry_mutex_);
+    const auto found = streams_.find(stream);
+    if (found == streams_.end()) return;
+    state = found->second;
+    streams_.erase(found);
+  }
+  StreamState* arena = nullptr;
+  Point last = 0;
+  {
+    const std::lock_guard lock(state->mutex);
+    arena = std::exchange(state->arena, nullptr);
+    last = state->next_point;
+    ++state->uncovered;
+  }
+  if (arena != nullptr) {
+    arena->keeps = false;
+    const std::lock_guard engine_lock(engine_mutex_);
+    engine_.restamp(arena->owner, {state->owner, last});
+  }
+  if (!clockwork_.record_last(*state)) {
+    log("pool: the last point of stream " + std::to_string(stream) +
+        " could not be recorded; its memory stays its own");
+    const std::unique_lock registry(registry_mutex_);
+    streams_[stream] = state;
+    return;
+  }
+  {
+    const std::lock_guard lock(state->mutex);
+    state->retiring = true;
+  }
+  if (arena != nullptr) {
+    const std::lock_guard lock(arena->mutex);
+    arena->retiring = true;
+  }
+  clockwork_.poll(*state);
+  complete(*state);
+  close_retired();
+}
+
+// Closes what was retired and has passed its last point. REQUIRES: growth_mutex_, so that no claim
+// is under way whose stamps mean one of them.
+void Pool::Impl::close_retired() {
+  const std::unique_lock registry(registry_mutex_);
+  for (const auto& state : states_) {
+    if (!state) continue;
+    const std::lock_guard time(state->time_mutex);
+    const std::lock_guard lock(state->mutex);
+    if (!state->open || !state->retiring || !state->recorded.empty()) continue;
+    {
+      const std::lock_guard engine_lock(engine_mutex_);
+      if (engine_.pending(state->owner) + state->deferred != 0) continue;
+    }
+    // Blocks that were allocated on it may still live: their frees are counted here too.
+    if (state->counters.allocations != state->counters.frees) continue;
+    closed_counters_.add(state->counters);
+    state->counters = {};
+    requested_.fold(state->requested);
+    allocated_.fold(state->allocated);
+    state->open = false;
+  }
+}
+
+}  // namespace forebay::pool

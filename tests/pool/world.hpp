@@ -1,0 +1,77 @@
+// A pool on the simulated source and timeline, as most tests of the pool need it.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "forebay/pool/pool.hpp"
+#include "forebay/pool/simulated.hpp"
+
+namespace forebay::pool::test {
+
+struct World {
+  struct Config {
+    std::size_t capacity = std::size_t{256} << 20;
+    std::size_t handle_size = 0;
+    std::size_t address_range = 0;
+    std::size_t slab_max_block = std::size_t{64} << 10;
+    std::size_t buddy_max_block = std::size_t{1} << 20;
+    std::uint32_t point_every_frees = 64;
+    std::uint32_t wait_limit_ms = 10'000;
+    bool immediate = false;
+    bool virtual_memory = true;
+    std::size_t device = std::size_t{1} << 30;
+    PoolMode mode = PoolMode::pooled;
+    unsigned streams = 4;  // 1, 2, 3 …
+  };
+
+  World() : World(Config{}) {}
+  explicit World(const Config& config)
+      : source(std::make_shared<SimulatedSource>(SimulatedSource::Options{
+            .total = config.device, .virtual_memory = config.virtual_memory})),
+        timeline(std::make_shared<SimulatedTimeline>(config.immediate)) {
+    for (unsigned stream = 1; stream <= config.streams; ++stream) timeline->add_stream(stream);
+    PoolConfig pool_config;
+    pool_config.capacity = config.capacity;
+    pool_config.handle_size = config.handle_size;
+    pool_config.address_range = config.address_range;
+    pool_config.slab_max_block = config.slab_max_block;
+    pool_config.buddy_max_block = config.buddy_max_block;
+    pool_config.point_every_frees = config.point_every_frees;
+    pool_config.wait_limit_ms = config.wait_limit_ms;
+    pool_config.mode = config.mode;
+    pool = Pool(source, timeline, pool_config,
+                [lines = log](std::string_view line) { lines->emplace_back(line); });
+  }
+
+  /// The pool is sound, its statistics add up, and nobody did what a driver refuses.
+  [[nodiscard]] bool sound() const {
+    trouble = pool.validate();
+    if (trouble.empty()) trouble = check_identities(pool.stats());
+    if (trouble.empty() && !source->violations().empty()) trouble = source->violations().front();
+    if (trouble.empty() && !timeline->violations().empty()) {
+      trouble = timeline->violations().front();
+    }
+    if (trouble.empty() && pool.stats().held.current != source->used_bytes()) {
+      trouble = "the source handed out other bytes than the pool holds";
+    }
+    if (!trouble.empty()) std::fprintf(stderr, "not sound: %s\n", trouble.c_str());
+    return trouble.empty();
+  }
+  [[nodiscard]] bool logged(std::string_view text) const {
+    for (const std::string& line : *log) {
+      if (line.find(text) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  std::shared_ptr<SimulatedSource> source;
+  std::shared_ptr<SimulatedTimeline> timeline;
+  std::shared_ptr<std::vector<std::string>> log = std::make_shared<std::vector<std::string>>();
+  Pool pool;
+  mutable std::string trouble;
+};
+
+}  // namespace forebay::pool::test
