@@ -1,12 +1,13 @@
-// The pages on configuration and statistics name exactly the keys that exist.
+// The page on statistics names exactly the keys that a dump has.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
-#include "forebay/runtime/config.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "tests/support/catch.hpp"
 
@@ -54,17 +55,6 @@ std::string missing_from(const Keys& whole, const Keys& part) {
   return result;
 }
 
-// "pool.capacity" for {"properties": {"pool": {"properties": {"capacity": …}}}}.
-void collect_schema(const json& schema, const std::string& path, std::map<std::string, json>& to) {
-  if (!schema.contains("properties")) {
-    to[path] = schema;
-    return;
-  }
-  for (const auto& [name, inner] : schema["properties"].items()) {
-    collect_schema(inner, path.empty() ? name : path + "." + name, to);
-  }
-}
-
 // Leaves of a dump: "pool.held.peak", "pool.streams[].id", "free_below.*" where the key is a
 // number.
 void collect_dump(const json& value, const std::string& path, Keys& to) {
@@ -81,29 +71,6 @@ void collect_dump(const json& value, const std::string& path, Keys& to) {
 }
 
 }  // namespace
-
-TEST_CASE("docs/configuration.md lists every key with its default") {
-  std::map<std::string, json> schema;
-  collect_schema(json::parse(forebay::Config::schema()), "", schema);
-  const json effective = json::parse(forebay::Config().to_json());
-  Keys known;
-  for (const auto& [key, unused] : schema) known.insert(key);
-
-  Keys listed;
-  for (const std::vector<std::string>& row : rows("configuration.md")) {
-    REQUIRE(row.size() >= 2);
-    const std::string key = quoted(row[0]).at(0);
-    INFO("key " << key);
-    listed.insert(key);
-    std::string pointer = "/" + key;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    const json::json_pointer at(pointer);
-    REQUIRE(effective.contains(at));
-    CHECK(quoted(row[1]).at(0) == effective[at].dump());
-  }
-  CHECK(missing_from(listed, known) == "");
-  CHECK(missing_from(known, listed) == "");
-}
 
 TEST_CASE("docs/statistics.md lists every key of a dump") {
   forebay::Runtime runtime = forebay::Runtime::create();
