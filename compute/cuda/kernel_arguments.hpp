@@ -17,7 +17,7 @@ inline constexpr std::size_t kParameterBytes = 4096;
 
 /// Within these, the parameters of any program fit, every leaf priced as strided in eight
 /// dimensions and every free operand as a scalar.
-inline constexpr compute::Limits kLimits{.max_ops = 192, .max_leaves = 30, .max_outputs = 8};
+inline constexpr compute::Limits kLimits{.max_ops = 216, .max_leaves = 30, .max_outputs = 8};
 
 /// Where a reduction finds its scratch memory; unused without a split.
 struct ReduceScratch {

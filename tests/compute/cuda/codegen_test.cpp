@@ -1,0 +1,77 @@
+#include "compute/cuda/codegen.hpp"
+
+#include <thread>
+
+#include "runtime/cuda/nvrtc_compiler.hpp"
+#include "tests/compute/cuda/sample_programs.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::test;
+
+namespace {
+
+void compile(const std::vector<NamedProgram>& programs, const std::string& architecture) {
+  static const auto nvrtc = driver::NvrtcApi::open();
+  for (const NamedProgram& named : programs) {
+    INFO(named.name << " for " << architecture);
+    const std::string cubin = cuda::compile_cubin(*nvrtc, cuda::generate_kernel(named.program),
+                                                  named.name, {architecture, false});
+    CHECK(cubin.find(cuda::kernel_entry(named.program)) != std::string::npos);
+  }
+}
+
+std::vector<NamedProgram> chosen(const std::vector<std::string>& names) {
+  std::vector<NamedProgram> found;
+  for (NamedProgram& named : sample_programs()) {
+    for (const std::string& name : names) {
+      if (named.name == name) found.push_back(std::move(named));
+    }
+  }
+  REQUIRE(found.size() == names.size());
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("every sample program compiles") { compile(sample_programs(), "sm_90"); }
+
+TEST_CASE("kernels compile for every architecture that is served") {
+  // Operations differ between architectures, the forms around them do not.
+  std::vector<NamedProgram> programs = operation_programs(compute::Access::linear, 1);
+  for (NamedProgram& named : chosen({"sum_stored", "sum_middle", "widest_reduction"})) {
+    programs.push_back(std::move(named));
+  }
+  for (const char* architecture : {"sm_80", "sm_86", "sm_89", "sm_100", "sm_120"}) {
+    compile(programs, architecture);
+  }
+}
+
+TEST_CASE("a kernel is a function of the program alone") {
+  for (const NamedProgram& named : chosen({"sum_rows", "random3"})) {
+    const compute::Program copy = named.program;
+    CHECK(cuda::generate_kernel(copy) == cuda::generate_kernel(named.program));
+  }
+  const auto programs = chosen({"sum_rows", "sum_columns"});
+  CHECK(cuda::generate_kernel(programs[0].program) != cuda::generate_kernel(programs[1].program));
+}
+
+TEST_CASE("scalars are parameters") {
+  for (const NamedProgram& named : chosen({"sum_stored"})) {
+    CHECK(cuda::generate_kernel(named.program).find("a.scalar0") != std::string::npos);
+  }
+}
+
+TEST_CASE("linear programs use vectors, strided and long ones do not") {
+  const auto shape = [](const std::string& name) {
+    return cuda::kernel_shape(chosen({name}).front().program);
+  };
+  CHECK(shape("sum_all").vector);
+  CHECK(shape("sum_rows").vector);
+  CHECK(shape("sum_stored").vector);
+  CHECK_FALSE(shape("sum_columns").vector);
+  CHECK_FALSE(shape("sum_all_strided").vector);
+  CHECK_FALSE(shape("widest_map").vector);
+  CHECK(shape("widest_map").passes > 1);
+  CHECK(shape("widest_reduction").per_thread() == shape("sum_all").per_thread());
+}

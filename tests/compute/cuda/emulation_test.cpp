@@ -1,0 +1,202 @@
+// The logic of generated kernels, without a device: their text runs as C++ in an emulator of
+// blocks, threads and barriers, and must compute what an element-by-element evaluation does.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "compute/cuda/codegen.hpp"
+#include "compute/cuda/launch_plan.hpp"
+#include "tests/compute/cuda/emulator.hpp"
+#include "tests/compute/cuda/program_case.hpp"
+#include "tests/compute/cuda/sample_programs.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::test;
+
+namespace {
+
+/// Words at an address aligned to 16 bytes, plus the offset.
+struct AlignedWords {
+  explicit AlignedWords(const CaseBuffer& buffer) : words(buffer.words.size() + 4) {
+    const auto address = reinterpret_cast<std::uintptr_t>(words.data());
+    start = words.data() + (16 - address % 16) % 16 / 4;
+    std::copy(buffer.words.begin(), buffer.words.end(), start);
+    first = start + buffer.offset;
+    count = buffer.words.size();
+    offset = buffer.offset;
+  }
+  [[nodiscard]] CaseBuffer back() const { return {{start, start + count}, offset}; }
+
+  std::vector<Word> words;
+  Word* start;
+  Word* first;
+  std::size_t count;
+  std::size_t offset;
+};
+
+struct Outcome {
+  cuda::LaunchPlan launch;
+  std::vector<CaseBuffer> outputs;
+  CaseBuffer reduction;
+};
+
+Outcome run_emulated(const std::string& name, const ProgramCase& data) {
+  const EmulatedKernel* const kernel = emulated_kernel(name.c_str());
+  REQUIRE(kernel != nullptr);
+  compute::Binding binding = data.binding();
+  std::vector<AlignedWords> leaves(data.leaves().begin(), data.leaves().end());
+  for (const AlignedWords& leaf : leaves) binding.leaves.push_back(leaf.first);
+  std::vector<AlignedWords> outputs;
+  for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
+    outputs.emplace_back(data.output_buffer());
+  }
+  for (const AlignedWords& output : outputs) binding.outputs.push_back(output.first);
+  const AlignedWords reduction(data.reduction_buffer());
+  binding.reduction = reduction.first;
+
+  const cuda::KernelShape shape = cuda::kernel_shape(data.program());
+  Outcome outcome;
+  outcome.launch = cuda::plan_launch(data.program(), shape, binding, 132);
+  const cuda::ReducePlan& plan = outcome.launch.choices.plan;
+  std::vector<double> partials(plan.partials() + 1, 1e30);
+  std::vector<std::uint32_t> tickets(cuda::kSplitBlocks, 0);
+  outcome.launch.choices.scratch = {partials.data(), tickets.data()};
+  cuda::ArgumentBuffer arguments(data.program(), binding, outcome.launch.choices);
+  REQUIRE(arguments.size() == kernel->argument_bytes);
+  if (outcome.launch.blocks != 0) {
+    emulate(outcome.launch.blocks, outcome.launch.threads,
+            [&] { kernel->thread(arguments.data()); });
+  }
+  CHECK(partials.back() == 1e30);
+  CHECK(std::count(tickets.begin(), tickets.end(), 0U) == std::ptrdiff_t{cuda::kSplitBlocks});
+  for (const AlignedWords& output : outputs) outcome.outputs.push_back(output.back());
+  outcome.reduction = reduction.back();
+  return outcome;
+}
+
+Outcome check_emulated(const std::string& name, const ProgramCase& data) {
+  INFO(name << " over " << to_string(data.binding().extents));
+  Outcome outcome = run_emulated(name, data);
+  for (std::size_t k = 0; k < outcome.outputs.size(); ++k) {
+    CHECK(data.check_output(k, outcome.outputs[k]) == "");
+  }
+  if (data.program().reduction) CHECK(data.check_reduction(outcome.reduction) == "");
+  return outcome;
+}
+
+compute::Program sample(const std::string& name) {
+  for (const NamedProgram& named : sample_programs()) {
+    if (named.name == name) return named.program;
+  }
+  throw Error("no sample " + name);
+}
+
+}  // namespace
+
+TEST_CASE("emulated kernels compute what their programs say") {
+  const std::array<std::int64_t, 12> lengths = {1, 3, 4, 5, 7, 16, 31, 64, 100, 129, 600, 2049};
+  unsigned seed = 0;
+  for (const NamedProgram& named : sample_programs()) {
+    for (unsigned round = 0; round < 6; ++round) {
+      std::mt19937 random(++seed);
+      Dims extents;
+      std::int64_t count = 1;
+      for (unsigned d = 0; d < named.program.rank; ++d) {
+        std::int64_t extent = lengths[random() % lengths.size()];
+        if (named.program.rank == 1 && round % 2 == 0) extent = extent * 17 + 1;
+        while (count * extent > 30'000 && extent > 1) extent = (extent + 1) / 2;
+        extents.push_back(extent);
+        count *= extent;
+      }
+      // Sums of specials are no test of sums.
+      const bool specials = !named.program.reduction && round % 2 == 0;
+      const ProgramCase data(named.program, extents,
+                             {.seed = seed, .specials = specials, .misaligned = round % 3});
+      check_emulated(named.name, data);
+    }
+  }
+}
+
+TEST_CASE("emulated reductions of every shape: short and long rows, split and whole") {
+  struct Shape {
+    std::string name;
+    Dims extents;
+  };
+  const std::vector<Shape> shapes = {
+      {"sum_all", {1}},
+      {"sum_all", {7}},
+      {"sum_all", {2048}},
+      {"sum_all", {2049}},
+      {"sum_all", {100'003}},
+      {"sum_all", {131'072}},
+      {"sum_whole", {70'001}},
+      {"sum_rows", {3, 20'000}},
+      {"sum_rows", {1000, 3}},
+      {"sum_rows", {129, 64}},
+      {"sum_rows", {1, 9000}},
+      {"sum_columns", {20'000, 3}},
+      {"sum_columns", {300, 40}},
+      {"sum_columns", {3, 5000}},
+      {"sum_columns", {4000, 33}},
+      {"sum_middle", {5, 900, 7}},
+      {"sum_ends", {40, 6, 50}},
+      {"sum_ends", {300, 2, 100}},
+      {"sum_nothing", {40, 50}},
+      {"sum_stored", {4, 10'000}},
+      {"sum_stored", {5, 5001}},
+      {"sum_all_strided", {301, 173}},
+  };
+  std::set<std::pair<bool, bool>> kinds;  // split, along the row
+  for (const Shape& shape : shapes) {
+    for (const unsigned misaligned : {0U, 1U}) {
+      const ProgramCase data(sample(shape.name), shape.extents,
+                             {.seed = 3, .misaligned = misaligned});
+      const Outcome outcome = check_emulated(shape.name, data);
+      kinds.insert({outcome.launch.choices.plan.splits > 1, outcome.launch.choices.plan.inner});
+    }
+  }
+  CHECK(kinds.size() == 4);
+}
+
+TEST_CASE("emulated reductions of nothing give the identity") {
+  for (const auto& [name, extents] : std::vector<std::pair<std::string, Dims>>{
+           {"sum_all", {0}}, {"sum_rows", {5, 0}}, {"sum_columns", {0, 5}}, {"sum_rows", {0, 5}}}) {
+    check_emulated(name, ProgramCase(sample(name), extents));
+  }
+}
+
+TEST_CASE("a sum has the same bits wherever its data lies and whatever was fused in front") {
+  // The same numbers, read as one row of contiguous memory, from an unaligned address and through
+  // the general form for strides.
+  const auto bits = [](const std::string& name, const Dims& extents, unsigned misaligned,
+                       const std::vector<Word>& numbers, bool contiguous) {
+    const compute::Program program = sample(name);
+    compute::Binding binding;
+    binding.extents = extents;
+    CaseBuffer buffer{std::vector<Word>(numbers.size() + misaligned), misaligned};
+    std::copy(numbers.begin(), numbers.end(), buffer.words.begin() + misaligned);
+    const AlignedWords leaf(buffer);
+    binding.leaves = {leaf.first};
+    binding.strides = {contiguous ? Dims{} : contiguous_strides(extents)};
+    Word result{};
+    binding.reduction = &result;
+    cuda::LaunchPlan launch = cuda::plan_launch(program, cuda::kernel_shape(program), binding, 132);
+    std::vector<double> partials(launch.choices.plan.partials() + 1);
+    std::vector<std::uint32_t> tickets(cuda::kSplitBlocks, 0);
+    launch.choices.scratch = {partials.data(), tickets.data()};
+    cuda::ArgumentBuffer arguments(program, binding, launch.choices);
+    emulate(launch.blocks, launch.threads,
+            [&] { emulated_kernel(name.c_str())->thread(arguments.data()); });
+    return result.bits;
+  };
+  std::mt19937 random(5);
+  std::vector<Word> numbers(301 * 173);
+  for (Word& number : numbers) number.real = std::uniform_real_distribution<float>(-1, 1)(random);
+  const std::uint32_t want = bits("sum_all", {301 * 173}, 0, numbers, true);
+  CHECK(bits("sum_all", {301 * 173}, 1, numbers, true) == want);
+  CHECK(bits("sum_all_strided", {301, 173}, 0, numbers, false) == want);
+  std::reverse(numbers.begin(), numbers.end());
+  INFO("another order of the numbers gives another rounding, or this test sees nothing");
+  CHECK(bits("sum_all", {301 * 173}, 0, numbers, true) != want);
+}

@@ -1,0 +1,42 @@
+// What generated kernels find when they are compiled as C++: the blocks of a grid one after the
+// other, the threads of a block in turns that change at barriers.
+#pragma once
+
+#include <functional>
+
+namespace forebay::test {
+
+struct Index {
+  unsigned x = 0;
+};
+extern Index threadIdx, blockIdx, blockDim, gridDim;
+void __syncthreads();
+inline void __threadfence() {}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
+}
+inline unsigned atomicInc(unsigned* place, unsigned limit) {
+  const unsigned old = *place;
+  *place = old >= limit ? 0 : old + 1;
+  return old;
+}
+
+/// Runs `thread` for every thread of the grid. Blocks come in an order of their own, so that a
+/// result that depends on the order shows.
+void emulate(unsigned blocks, unsigned threads, const std::function<void()>& thread);
+
+/// A generated kernel, compiled as C++.
+struct EmulatedKernel {
+  const char* name;
+  void (*thread)(void* arguments);
+  unsigned long argument_bytes;
+};
+/// null if there is none of that name.
+const EmulatedKernel* emulated_kernel(const char* name);
+
+}  // namespace forebay::test
+
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(threads)
+#define __grid_constant__

@@ -1,0 +1,33 @@
+// kernel_writer FILE: the kernels of the sample programs as one C++ file for the emulator.
+#include <fstream>
+#include <string>
+
+#include "compute/cuda/codegen.hpp"
+#include "tests/compute/cuda/sample_programs.hpp"
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  std::ofstream file(argv[1]);
+  file << "#include <cstring>\n#include \"tests/compute/cuda/emulator.hpp\"\n"
+          "namespace forebay::test {\n";
+  std::string table;
+  for (const auto& [name, program] : forebay::test::sample_programs()) {
+    std::string source = forebay::cuda::generate_kernel(program);
+    const std::string linkage = "extern \"C\" ";
+    source.erase(source.find(linkage), linkage.size());
+    file << "namespace kernel_" << name << " {\n"
+         << source << "void thread(void* a) { " << forebay::cuda::kernel_entry(program)
+         << "(*static_cast<const Args*>(a)); }\n}\n";
+    table +=
+        "  {\"" + name + "\", kernel_" + name + "::thread, sizeof(kernel_" + name + "::Args)},\n";
+  }
+  file << "const EmulatedKernel kKernels[] = {\n"
+       << table << "};\n"
+       << "const EmulatedKernel* emulated_kernel(const char* name) {\n"
+          "  for (const EmulatedKernel& kernel : kKernels) {\n"
+          "    if (std::strcmp(kernel.name, name) == 0) return &kernel;\n"
+          "  }\n"
+          "  return nullptr;\n"
+          "}\n}\n";
+  return file.flush() ? 0 : 1;
+}

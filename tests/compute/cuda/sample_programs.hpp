@@ -1,0 +1,37 @@
+// Programs that show every form that a generated kernel can take.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "forebay/compute/program.hpp"
+
+namespace forebay::test {
+
+struct NamedProgram {
+  std::string name;  ///< fit for an identifier
+  compute::Program program;
+};
+
+/// Every operation in every type it takes, in one program that stores each result, for linear and
+/// for strided leaves; reductions over inner, outer, middle and several dimensions, with and
+/// without stores, vectorised and not, long enough to be looped; the widest parameters; random
+/// programs. The same list on every machine.
+[[nodiscard]] std::vector<NamedProgram> sample_programs();
+
+/// Every operation in every type, results 8 a program. Access::single has no index of its own.
+[[nodiscard]] std::vector<NamedProgram> operation_programs(compute::Access access,
+                                                           std::uint8_t rank);
+
+/// As many leaves, operations, scalars and outputs as the limits of the backend allow, every leaf
+/// strided in eight dimensions.
+[[nodiscard]] compute::Program widest_program(bool reduced);
+
+/// A program drawn from a seed: any operations, types, accesses, outputs, rank and reduction.
+[[nodiscard]] compute::Program random_program(unsigned seed);
+
+/// `leaf` summed over `reduced_dims` of `rank` dimensions.
+[[nodiscard]] compute::Program sum_program(compute::Leaf leaf, std::uint8_t rank,
+                                           std::uint8_t reduced_dims);
+
+}  // namespace forebay::test
