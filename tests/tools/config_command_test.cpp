@@ -20,10 +20,10 @@ TEST_CASE("what config show prints is a right configuration that shows as itself
 
 TEST_CASE("config show carries what a file says") {
   const Folder folder;
-  const std::string file = folder.with("c.json", R"({"pool": {"point_every_frees": 7}})");
+  const std::string file = folder.with("c.json", R"({"pool": {"points": {"every_frees": 7}}})");
   const Outcome shown = run_forebay({"config", "show", file});
   INFO(shown.err);
-  CHECK(JsonDocument(shown.out, "shown").count("/pool/point_every_frees") == 7U);
+  CHECK(JsonDocument(shown.out, "shown").count("/pool/points/every_frees") == 7U);
 }
 
 TEST_CASE("config check says in one line what is wrong and where") {
@@ -43,8 +43,8 @@ TEST_CASE("config check says in one line what is wrong and where") {
     CHECK(bench.err == outcome.err);
   };
   check(R"({"pool": {"colour": 1}})", "/pool/colour");
-  check(R"({"pool": {"point_every_frees": "often"}})", "/pool/point_every_frees");
-  check(R"({"pool": {"point_every_frees": -1}})", "/pool/point_every_frees");
+  check(R"({"pool": {"points": {"every_frees": "often"}}})", "/pool/points/every_frees");
+  check(R"({"pool": {"points": {"every_frees": -1}}})", "/pool/points/every_frees");
   check(R"({"pool": )", "bad.json");
   const Outcome missing = run_forebay({"config", "check", folder.file("missing.json")});
   CHECK(missing.code == 1);

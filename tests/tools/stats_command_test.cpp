@@ -29,7 +29,7 @@ TEST_CASE("stats shows a dump that does not add up, and says so") {
   CHECK(outcome.out.find("NVIDIA H200") != std::string::npos);
   CHECK(forebay::test::lines(outcome.err) == 1);
   CHECK(outcome.err.find("does not add up") != std::string::npos);
-  CHECK(outcome.err.find("5242881") != std::string::npos);
+  CHECK(outcome.err.find("16777217") != std::string::npos);
 }
 
 TEST_CASE("stats refuses what is no dump in one line") {

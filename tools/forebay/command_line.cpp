@@ -24,7 +24,8 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 
 Words split(const char* path) { return CLI::detail::split(path, ' '); }
 
-/// Options through CLI11. It converts nothing: errors in our own words say what is allowed.
+/// Options through CLI11. It converts nothing: errors in our own words say what is allowed. Of an
+/// option that is given twice, the last one counts.
 class CliOptions final : public OptionSet {
  public:
   explicit CliOptions(CLI::App& app) : app_(app) {}
@@ -36,7 +37,7 @@ class CliOptions final : public OptionSet {
   void text(const char* name, std::string& target, const char* placeholder,
             const char* help) override {
     auto* option = app_.add_option(dashed(name), target, with_default(help, target));
-    option->type_name(placeholder);
+    option->type_name(placeholder)->take_last();
   }
 
   void text_or(const char* name, std::string& target, const char* bare, const char* placeholder,
@@ -47,7 +48,7 @@ class CliOptions final : public OptionSet {
           target = values.empty() || values[0].empty() ? bare : values[0];
         },
         help);
-    option->type_name(placeholder)->expected(0, 1);
+    option->type_name(placeholder)->expected(0, 1)->take_last();
   }
 
   void number(const char* name, std::uint64_t& target, Range range, const char* help) override {
@@ -62,7 +63,7 @@ class CliOptions final : public OptionSet {
           }
         },
         with_default(help, std::to_string(target)));
-    option->type_name("N");
+    option->type_name("N")->take_last();
   }
 
   void choice(const char* name, std::string& target, std::initializer_list<const char*> allowed,
@@ -77,7 +78,7 @@ class CliOptions final : public OptionSet {
           target = value;
         },
         with_default(help, target));
-    option->type_name(joined(names, "|"));
+    option->type_name(joined(names, "|"))->take_last();
   }
 
   void argument(const char* name, std::string& target, bool required, const char* help) override {

@@ -1,6 +1,6 @@
 // forebay stats FILE
 #include <fstream>
-#include <iterator>
+#include <string>
 
 #include "forebay/pool/error.hpp"
 #include "tools/forebay/commands.hpp"
@@ -12,8 +12,13 @@ namespace {
 
 std::string content(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in) throw Error("cannot read '" + file + "'; name a file that --stats has written");
+  std::string text;
+  for (char buffer[4096]; in.read(buffer, sizeof buffer) || in.gcount() > 0;) {
+    text.append(buffer, static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.is_open() || in.bad()) {
+    throw Error("cannot read '" + file + "'; name a file that --stats has written");
+  }
   return text;
 }
 
@@ -22,7 +27,7 @@ class Stats final : public Command {
   const char* path() const noexcept override { return "stats"; }
   const char* summary() const noexcept override { return "prints a dump of statistics as a table"; }
   const char* example() const noexcept override {
-    return "forebay bench cold-start --stats pool.json && forebay stats pool.json\n"
+    return "forebay stats pool.json   (after 'forebay bench cold-start --stats pool.json')\n"
            "  The sums in it are checked; one that does not hold makes it exit with 1.";
   }
   void declare(OptionSet& options) override {
