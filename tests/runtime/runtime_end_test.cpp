@@ -27,8 +27,14 @@ TEST_CASE("A runtime that nobody destroys is closed before static objects go") {
   const auto ended = test::run_end_program("never-destroyed");
   INFO(ended.err);
   CHECK(ended.code == 0);
-  CHECK(ended.err.find("worker ended\nholder: device closed\nruntime closed\n") !=
-        std::string::npos);
+  const auto worker = ended.err.find("worker ended\n");
+  const auto holder = ended.err.find("holder: device closed\n");
+  const auto runtime = ended.err.find("runtime closed\n");
+  CHECK(worker < holder);
+  CHECK(holder < runtime);
+  CHECK(runtime != std::string::npos);
+  // What the holder still had is reported.
+  CHECK(ended.err.find("1 live blocks") < holder);
 }
 
 TEST_CASE("A holder that outlives its runtime sees a closed device") {
