@@ -1,5 +1,7 @@
 #include "compute/cuda/cuda_executor.hpp"
 
+#include <memory>
+
 #include "compute/cuda/launch_plan.hpp"
 #include "runtime/cuda/kernel_cache.hpp"
 
@@ -11,7 +13,7 @@ using compute::Readiness;
 
 Readiness CudaExecutor::run(const Program& program, const Binding& binding, const Stream& stream) {
   device_.make_current();
-  const Kernel& kernel = kernel_for(program);
+  const Kernel& kernel = kernel_of(program);
   LaunchPlan launch = plan_launch(program, kernel.shape, binding, device_.info().multiprocessors);
   if (launch.blocks == 0) return Readiness::done;
   if (program.reduction && launch.choices.plan.splits > 1) {
@@ -32,14 +34,12 @@ Readiness CudaExecutor::run(const Program& program, const Binding& binding, cons
   return Readiness::done;
 }
 
-const CudaExecutor::Kernel& CudaExecutor::kernel_for(const Program& program) {
-  const auto found = kernels_.find(&program);
-  if (found != kernels_.end() && found->second.program == program) return found->second;
-  const std::string source = generate_kernel(program);
-  const CUfunction function = device_.kernels().get(source, kernel_entry(program));
-  if (found == kernels_.end() && kernels_.size() == kMaxKernels) kernels_.clear();
-  return kernels_.insert_or_assign(&program, Kernel{program, kernel_shape(program), function})
-      .first->second;
+const CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program) {
+  if (const Kernel* const known = program.prepared.find<Kernel>(this)) return *known;
+  const CUfunction function =
+      device_.kernels().get(generate_kernel(program), kernel_entry(program));
+  return program.prepared.keep(this,
+                               std::make_shared<Kernel>(Kernel{kernel_shape(program), function}));
 }
 
 }  // namespace forebay::cuda

@@ -3,8 +3,6 @@
 
 #include <cuda.h>
 
-#include <unordered_map>
-
 #include "compute/cuda/codegen.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "forebay/compute/backend.hpp"
@@ -15,14 +13,10 @@ namespace forebay::cuda {
 /// One kernel a program; always ready, since the first run of a program waits for its compilation.
 ///
 /// Thread safety: none; the backend's calls are serialised.
-/// Cost of a warm run beyond the driver's own: one look-up by address, a comparison of the programs
-/// (an address may have been given to another one) and about a hundred bytes of parameters.
+/// Cost of a warm run beyond the driver's own: the kernel lies with its program, and about a
+/// hundred bytes of parameters are put together.
 class CudaExecutor final : public compute::Executor {
  public:
-  /// Programs remembered by address; all are forgotten when there are more, which costs a hash of
-  /// the source each.
-  static constexpr std::size_t kMaxKernels = 4096;
-
   CudaExecutor(CudaDevice& device, StreamScratch& scratch) : device_(device), scratch_(scratch) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
@@ -32,15 +26,13 @@ class CudaExecutor final : public compute::Executor {
 
  private:
   struct Kernel {
-    compute::Program program;
     KernelShape shape;
     CUfunction function = nullptr;
   };
-  const Kernel& kernel_for(const compute::Program& program);
+  const Kernel& kernel_of(const compute::Program& program);
 
   CudaDevice& device_;
   StreamScratch& scratch_;
-  std::unordered_map<const compute::Program*, Kernel> kernels_;
 };
 
 }  // namespace forebay::cuda

@@ -1,0 +1,123 @@
+// A CUDA device with its backend, and device memory that tests fill and read.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "forebay/compute/backend.hpp"
+#include "forebay/runtime/runtime.hpp"
+#include "tests/compute/cuda/program_case.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/device.hpp"
+
+namespace forebay::test {
+
+struct GpuCompute {
+  explicit GpuCompute(const Config& config = {}) : runtime(Runtime::create(config)) {}
+  ~GpuCompute() { runtime.close(); }
+  GpuCompute(const GpuCompute&) = delete;
+  GpuCompute& operator=(const GpuCompute&) = delete;
+
+  Runtime runtime;
+  Device& device = runtime.device("cuda");
+  compute::Backend& backend = compute::backend_of(device);
+  Stream stream = device.default_stream();
+};
+
+/// A block of the device's pool.
+class DeviceBlock {
+ public:
+  DeviceBlock(GpuCompute& gpu, std::size_t bytes, const Stream& stream)
+      : pool_(gpu.device.pool()), stream_(stream) {
+    pointer_ = pool_.allocate(bytes, stream.id());
+  }
+  ~DeviceBlock() { pool_.deallocate(pointer_, stream_.id()); }
+  DeviceBlock(DeviceBlock&& other) noexcept
+      : pool_(other.pool_),
+        stream_(other.stream_),
+        pointer_(std::exchange(other.pointer_, nullptr)) {}
+  DeviceBlock(const DeviceBlock&) = delete;
+  DeviceBlock& operator=(const DeviceBlock&) = delete;
+  DeviceBlock& operator=(DeviceBlock&&) = delete;
+
+  template <typename T = void>
+  [[nodiscard]] T* get() const noexcept {
+    return static_cast<T*>(pointer_);
+  }
+
+ private:
+  pool::Pool pool_;
+  Stream stream_;
+  void* pointer_ = nullptr;
+};
+
+/// The words of a case's buffer on the device.
+class DeviceBuffer {
+ public:
+  DeviceBuffer(GpuCompute& gpu, CaseBuffer buffer, const Stream& stream)
+      : gpu_(gpu), stream_(stream), host_(std::move(buffer)), block_(gpu, bytes(), stream) {
+    gpu.backend.upload(host_.words.data(), DType::i32, block_.get(), DType::i32, host_.words.size(),
+                       stream);
+  }
+  [[nodiscard]] void* first() const noexcept { return block_.get<Word>() + host_.offset; }
+  [[nodiscard]] CaseBuffer back() const {
+    CaseBuffer copy = host_;
+    gpu_.backend.download(block_.get(), copy.words.data(), bytes(), stream_);
+    return copy;
+  }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const noexcept { return host_.words.size() * sizeof(Word); }
+
+  GpuCompute& gpu_;
+  Stream stream_;
+  CaseBuffer host_;
+  DeviceBlock block_;
+};
+
+/// A case's buffers on the device, ready to run.
+class DeviceCase {
+ public:
+  DeviceCase(GpuCompute& gpu, const ProgramCase& data, const Stream& stream)
+      : gpu_(gpu), data_(data), stream_(stream), binding_(data.binding()) {
+    for (const CaseBuffer& leaf : data.leaves()) leaves_.emplace_back(gpu, leaf, stream);
+    for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
+      outputs_.emplace_back(gpu, data.output_buffer(), stream);
+    }
+    if (data.program().reduction) reduction_.emplace(gpu, data.reduction_buffer(), stream);
+    for (const DeviceBuffer& leaf : leaves_) binding_.leaves.push_back(leaf.first());
+    for (const DeviceBuffer& output : outputs_) binding_.outputs.push_back(output.first());
+    if (reduction_) binding_.reduction = reduction_->first();
+  }
+  /// `program` is the case's, at an address that stays.
+  void run(const compute::Program& program) {
+    REQUIRE(gpu_.backend.executors().back()->run(program, binding_, stream_) ==
+            compute::Readiness::done);
+  }
+  /// Empty, or what is wrong.
+  [[nodiscard]] std::string check() const {
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      if (std::string wrong = data_.check_output(k, outputs_[k].back()); !wrong.empty())
+        return wrong;
+    }
+    return reduction_ ? data_.check_reduction(reduction_->back()) : "";
+  }
+  [[nodiscard]] std::vector<std::uint32_t> reduction_bits() const {
+    std::vector<std::uint32_t> bits;
+    for (const Word word : reduction_->back().words) bits.push_back(word.bits);
+    return bits;
+  }
+  [[nodiscard]] compute::Binding& binding() noexcept { return binding_; }
+
+ private:
+  GpuCompute& gpu_;
+  const ProgramCase& data_;
+  Stream stream_;
+  compute::Binding binding_;
+  std::vector<DeviceBuffer> leaves_, outputs_;
+  std::optional<DeviceBuffer> reduction_;
+};
+
+}  // namespace forebay::test
