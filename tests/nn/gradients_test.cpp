@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "forebay/runtime/runtime.hpp"
+#include "tests/nn/counting_backend.hpp"
 #include "tests/nn/gradient_cases.hpp"
 
 using namespace forebay;
@@ -76,6 +77,35 @@ TEST_CASE("gradients pass i32 operands by") {
   const std::vector<float> gradient = nn::grad(x).to_host<float>();
   CHECK(gradient[0] == Approx(3 + 1.0 / 3));
   CHECK(std::isinf(gradient[1]));
+}
+
+TEST_CASE("the gradient of a transposed weight is made in the layout of the weight") {
+  testing::CountingHost counting;
+  Device& host = counting.device();
+  const Tensor x = nn::requires_grad(random_normal({6, 4}, 1, host));
+  const Tensor w = nn::requires_grad(random_normal({5, 4}, 2, host));
+  const Tensor seed = random_normal({6, 5}, 3, host).eval();
+  const Tensor out = matmul(x, w.transpose());
+  const std::uint64_t programs = host.counters().fusion.launches.load();
+  const testing::BackendCalls before = testing::CountingHost::calls();
+  nn::backward(out, seed);
+  CHECK(host.counters().fusion.launches.load() == programs);
+  CHECK(testing::CountingHost::calls().products == before.products + 2);
+  CHECK(testing::CountingHost::calls().copies == before.copies + 2);
+}
+
+TEST_CASE("a gradient that only one operation wants is not stored") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor x = random_normal({64, 8}, 1, host).eval();
+  const Tensor seed = random_normal({64, 8}, 2, host).eval();
+  const Tensor bias = nn::requires_grad(zeros({8}, host));
+  nn::backward(relu(x + bias), seed);
+  const Tensor out = relu(x + bias).eval();
+  const std::uint64_t allocations = host.pool().stats().allocations.total;
+  nn::backward(out, seed);
+  // The sum over the rows, and nothing of the size of `x`.
+  CHECK(host.pool().stats().allocations.total == allocations + 1);
 }
 
 TEST_CASE("empty tensors have empty gradients, and what they are broadcast with has zeros") {
