@@ -22,13 +22,17 @@ constexpr std::array<std::string_view, 2> kModes{"pooled", "passthrough"};
 constexpr std::array<std::string_view, 2> kMisuse{"log", "abort"};
 constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
 
+/// What a pool must have for a key to do anything: pooling (as against passthrough), or a range of
+/// addresses too, which pinned memory has not.
+enum class Needs : std::uint8_t { nothing, pooling, addresses };
+
 /// A key of a pool: the table has it once for each pool.
 struct PoolKey {
   const char* name;
   const char* description;
   Range range;
   Field (*field)(PoolConfig&);
-  bool pooled_only;  ///< does nothing in passthrough mode
+  Needs needs;
   /// As Key::clash; the answer may name other keys, relative to the pool's object.
   std::string (*clash)(const PoolConfig&);
 };
@@ -40,13 +44,13 @@ constexpr std::array kPoolKeys{
             "Bytes that the pool may hold; 0 means @.",
             {2 * kMiB, 128 * kTiB, true},
             [](PoolConfig& c) -> Field { return &c.capacity; },
-            false,
+            Needs::nothing,
             no_clash},
     PoolKey{"address_range",
             "Bytes of addresses that are reserved once; 0 means eight times the capacity.",
             {2 * kMiB, 128 * kTiB, true},
             [](PoolConfig& c) -> Field { return &c.address_range; },
-            true,
+            Needs::addresses,
             [](const PoolConfig& c) -> std::string {
               if (c.address_range == 0 || c.address_range >= c.capacity) return {};
               return "less than capacity (" + format_size(c.capacity) + ")";
@@ -55,7 +59,7 @@ constexpr std::array kPoolKeys{
             "Bytes of a new piece of physical memory; 0 means capacity / 1024, at least 2 MiB.",
             {2 * kMiB, 64 * kGiB, true},
             [](PoolConfig& c) -> Field { return &c.handle_size; },
-            true,
+            Needs::pooling,
             [](const PoolConfig& c) -> std::string {
               if (c.handle_size % (std::size_t{2} << 20) != 0) return "not a multiple of 2 MiB";
               if (c.capacity == 0 || c.handle_size <= c.capacity) return {};
@@ -65,7 +69,7 @@ constexpr std::array kPoolKeys{
             "Blocks up to this size come from slabs.",
             {256, 64 * kKiB, false},
             [](PoolConfig& c) -> Field { return &c.slab_max_block; },
-            true,
+            Needs::pooling,
             no_clash},
     PoolKey{
         "buddy/max_block",
@@ -73,7 +77,7 @@ constexpr std::array kPoolKeys{
         "none do.",
         {512, 1 * kMiB, true},
         [](PoolConfig& c) -> Field { return &c.buddy_max_block; },
-        true,
+        Needs::pooling,
         [](const PoolConfig& c) -> std::string {
           if (c.buddy_max_block == 0 || c.buddy_max_block > c.slab_max_block) return {};
           return "not above slab/max_block (" + format_size(c.slab_max_block) +
@@ -83,41 +87,43 @@ constexpr std::array kPoolKeys{
             "A point is recorded on a stream after so many frees.",
             {1, 65536, false},
             [](PoolConfig& c) -> Field { return &c.point_every_frees; },
-            false,
+            Needs::nothing,
             no_clash},
     PoolKey{"wait_limit_ms",
             "Longest time that an allocation waits for pending frees before it fails, in "
             "milliseconds; 0 means it does not wait.",
             {0, 3'600'000, true},
             [](PoolConfig& c) -> Field { return &c.wait_limit_ms; },
-            false,
+            Needs::nothing,
             no_clash},
     PoolKey{"latency_sample",
             "One operation in so many is timed; 0 means none is.",
             {1, 1'000'000'000, true},
             [](PoolConfig& c) -> Field { return &c.latency_sample; },
-            false,
+            Needs::nothing,
             no_clash},
     PoolKey{"mode",
             "Whether memory is pooled, or each allocation passes through to the driver, so that a "
             "memory checker sees its bounds.",
             {},
             [](PoolConfig& c) -> Field { return &c.mode; },
-            false,
+            Needs::nothing,
             no_clash},
     PoolKey{
         "on_misuse",
         "What follows a double free and the like: a line in the log, or the end of the process.",
         {},
         [](PoolConfig& c) -> Field { return &c.on_misuse; },
-        false,
+        Needs::nothing,
         no_clash},
 };
 
-/// `no_capacity`: what a capacity of 0 means, in place of the description's @.
+/// `has`: the most that the pool can have of what a key needs. `no_capacity`: what a capacity of 0
+/// means, in place of the description's @.
 void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Config::*member,
-              std::string_view no_capacity) {
+              Needs has, std::string_view no_capacity) {
   for (const PoolKey& pool_key : kPoolKeys) {
+    if (pool_key.needs > has) continue;
     Key key;
     key.pointer = "/" + section + "/" + pool_key.name;
     key.description = pool_key.description;
@@ -128,7 +134,7 @@ void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Con
     key.field = [member, &pool_key](Config& c) { return pool_key.field(c.*member); };
     key.clash = [member, &pool_key](const Config& c) { return pool_key.clash(c.*member); };
     key.idle = [=, &pool_key](const Config& c) -> std::string {
-      if (!pool_key.pooled_only || (c.*member).mode == pool::PoolMode::pooled) return {};
+      if (pool_key.needs == Needs::nothing || (c.*member).mode == pool::PoolMode::pooled) return {};
       return "/" + section + "/mode is \"passthrough\"";
     };
     keys.push_back(std::move(key));
@@ -145,8 +151,8 @@ void add(
 
 std::vector<Key> make_table() {
   std::vector<Key> keys;
-  add_pool(keys, "pool", &Config::pool, "all memory of the device");
-  add_pool(keys, "pinned", &Config::pinned, "1 GiB");
+  add_pool(keys, "pool", &Config::pool, Needs::addresses, "all memory of the device");
+  add_pool(keys, "pinned", &Config::pinned, Needs::pooling, "1 GiB");
   add(keys, "/fusion/max_ops", "Operations of one program; an expression ends there.",
       {1, 4096, false}, [](Config& c) { return &c.fusion.max_ops; });
   add(keys, "/fusion/max_inputs", "Distinct inputs of one program.", {3, 64, false},

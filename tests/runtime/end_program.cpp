@@ -17,6 +17,11 @@
 
 using namespace forebay;
 
+#ifdef __SANITIZE_THREAD__
+// A child that was forked while another thread ran starts threads of its own here.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+#endif
+
 namespace {
 
 void say(const std::string& text) {

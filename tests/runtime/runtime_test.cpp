@@ -116,6 +116,19 @@ TEST_CASE("A device that is not there or cannot be used is refused with what is 
   CHECK(platform.opened == 0);
 }
 
+TEST_CASE("A device of this machine's that cannot be used is refused with the machine's reason") {
+  Runtime runtime = Runtime::create(small());
+  const auto reports = runtime.devices();
+  REQUIRE(reports.size() >= 2);
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    if (reports[i].usable) continue;
+    INFO(reports[i].id);
+    CHECK_FALSE(reports[i].detail.empty());
+    CHECK(refusal(runtime, reports[i].id).find(reports[i].detail) != std::string::npos);
+  }
+  CHECK(refusal(runtime, "cuda:4095").find("usable are: host (") != std::string::npos);
+}
+
 TEST_CASE("What is no device's id is refused on one line without looking for devices") {
   FakePlatform platform{two_devices()};
   Runtime runtime = platform.runtime();
