@@ -1,31 +1,16 @@
 // Programs that leave a device open end cleanly and quietly.
-#include <sys/wait.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include "tests/support/cuda_end.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/device.hpp"
 
 namespace {
 
-/// Runs end_program.cpp, which lies beside this one: its exit code, and its standard error empty.
 void ends_well(const std::string& scenario) {
-  namespace fs = std::filesystem;
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "gpu_end";
-  const fs::path errors =
-      fs::temp_directory_path() / ("forebay_gpu_end_" + std::to_string(getpid()));
-  const int status = std::system(
-      ("'" + program.string() + "' " + scenario + " 2> '" + errors.string() + "'").c_str());
-  std::stringstream text;
-  text << std::ifstream(errors).rdbuf();
-  fs::remove(errors);
-  INFO(scenario << ": " << text.str());
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
-  CHECK(text.str().empty());
+  const auto [code, errors] = forebay::test::run_cuda_end(scenario);
+  INFO(scenario);
+  CHECK(code == 0);
+  CHECK(errors == "");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The pool on a device: no block is handed out while somebody still uses it.
 #include <cstdint>
+#include <cstring>
+#include <cstring>
 #include <random>
 #include <vector>
 

@@ -3,7 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "runtime/process.hpp"
@@ -63,6 +64,10 @@ FakeThread& FakeCall::thread() const {
 FakeCall::FakeCall(const char* name, Needs needs) : lock_(mutex()), state_(current()) {
   if (state_ == nullptr) {
     g_calls_after_end.fetch_add(1);
+    static const bool tells = std::getenv("FOREBAY_FAKE_DRIVER_TELLS") != nullptr;
+    if (tells) {
+      std::fprintf(stderr, "%s was called after the driver had ended\n", name);
+    }
     result_ = CUDA_ERROR_DEINITIALIZED;
     return;
   }

@@ -1,6 +1,4 @@
 // The fake driver's streams, events, captures and graphs, and the copies that they order.
-#include <algorithm>
-#include <cstring>
 
 #include "tests/support/fake_driver_state.hpp"
 
