@@ -11,49 +11,35 @@ namespace {
 // Ranges that a search for a run of this stream's own and everybody's memory looks at.
 constexpr std::size_t kRunBudget = 512;
 
-class RungTimer {
- public:
-  using Clock = std::chrono::steady_clock;
-  explicit RungTimer(std::atomic<std::uint64_t>& nanoseconds) : nanoseconds_(nanoseconds) {}
-  ~RungTimer() {
-    nanoseconds_.fetch_add(
-        static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count()),
-        std::memory_order_relaxed);
-  }
-  RungTimer(const RungTimer&) = delete;
-  RungTimer& operator=(const RungTimer&) = delete;
-
- private:
-  std::atomic<std::uint64_t>& nanoseconds_;
-  const Clock::time_point begin_ = Clock::now();
-};
-
 }  // namespace
 
+std::string Pool::Impl::Climb::tried() const {
+  std::string names;
+  unsigned rung = 0;
+  LadderStats::each_field([&](const char* name, Merge) {
+    if ((tried_ >> rung++ & 1) == 0) return;
+    if (!names.empty()) names += ", ";
+    names += name;
+  });
+  return names;
+}
+
 ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* rung) {
-  if (const ExtentId id = search(request, state)) {
-    *rung = Rung::cache;
-    return id;
-  }
-  std::string tried = "cache";
-  ExtentId id = kNoExtent;
-  // Runs one rung, timed; what it finds ends the ladder.
-  const auto climb = [&](Rung step, const char* name, auto&& action) {
-    const RungTimer timer(rung_ns_[static_cast<std::size_t>(step)]);
-    tried += tried.empty() ? "" : ", ";
-    tried += name;
-    id = action();
-    if (id != kNoExtent) *rung = step;
-    return id != kNoExtent;
+  ExtentId id = search(request, state);
+  *rung = Rung::cache;
+  if (id != kNoExtent) return id;
+  Climb climb(*this);
+  const auto step = [&](Rung which, auto&& action) {
+    *rung = which;
+    return climb.rung(which, [&] { return (id = action()) != kNoExtent; });
   };
   // Capturing streams may not wait for others, nor the host for anybody meanwhile.
   const bool capture = state.keeps.load(std::memory_order_relaxed);
-  if (climb(Rung::completed, "completed",
-            [&] { return poll_everybody() ? search(request, state) : kNoExtent; }) ||
-      climb(Rung::map, "map", [&] { return grow(request, state); }) ||
-      (!capture && climb(Rung::steal, "steal", [&] { return steal(request, state); })) ||
-      climb(Rung::trim, "trim", [&] { return make_room(request, state); })) {
+  if (step(Rung::completed,
+           [&] { return poll_everybody() ? search(request, state) : kNoExtent; }) ||
+      step(Rung::map, [&] { return grow(request, state); }) ||
+      (!capture && step(Rung::steal, [&] { return steal(request, state); })) ||
+      step(Rung::trim, [&] { return make_room(request, state); })) {
     return id;
   }
   const auto wait = [&]() -> ExtentId {
@@ -66,8 +52,8 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
     }
     return kNoExtent;
   };
-  if (!capture && climb(Rung::wait, "wait", wait)) return id;
-  throw_out_of_memory(request, state, tried);
+  if (!capture && step(Rung::wait, wait)) return id;
+  throw_out_of_memory(request, state, climb.tried());
 }
 
 ExtentId Pool::Impl::search(const Request& request, StreamState& state) {
@@ -77,27 +63,34 @@ ExtentId Pool::Impl::search(const Request& request, StreamState& state) {
   return fit ? engine_.take(fit, request.span) : kNoExtent;
 }
 
+// Whether frees or uses wait for a point of the stream.
 bool Pool::Impl::has_pending(const StreamState& state) const {
-  const std::lock_guard lock(engine_mutex_);
+  const std::lock_guard lock(state.mutex);
+  // A stream that only uses others' blocks has nothing pending, but frees wait for its points.
+  if (state.uncovered > 0 || state.retiring || state.cache.pending() > 0) return true;
+  const std::lock_guard engine_lock(engine_mutex_);
   return engine_.pending(state.owner) + state.deferred != 0;
 }
 
+// What the stream freed up to the last point that has passed is everybody's.
 void Pool::Impl::complete(StreamState& state) {
+  const Point passed = state.passed.load(std::memory_order_acquire);
+  std::vector<SmallCache::Foreign> home;
+  {
+    const std::lock_guard lock(state.mutex);
+    state.cache.complete(passed, &home);
+    small_pending_.fold(state.cache.pending_delta);
+  }
+  for (const SmallCache::Foreign& foreign : home) send_home({foreign.carrier, foreign.index});
   const std::lock_guard lock(engine_mutex_);
-  engine_.complete(state.owner, state.passed.load(std::memory_order_acquire));
+  engine_.complete(state.owner, passed);
   sample_levels();
 }
 
 bool Pool::Impl::poll_everybody() {
   bool progress = false;
   for (StreamState* state : open_states()) {
-    // A stream that only uses others' blocks has nothing pending, but frees wait for its points.
-    bool asked = has_pending(*state);
-    if (!asked) {
-      const std::lock_guard lock(state->mutex);
-      asked = state->uncovered > 0 || state->retiring;
-    }
-    if (!asked || !clockwork_.poll(*state)) continue;
+    if (!has_pending(*state) || !clockwork_.poll(*state)) continue;
     progress = true;
     complete(*state);
   }
@@ -242,6 +235,9 @@ ExtentId Pool::Impl::steal(const Request& request, StreamState& state) {
 // Making room ------------------------------------------------------------------------------------
 
 ExtentId Pool::Impl::make_room(const Request& request, StreamState& state) {
+  for (StreamState* other : open_states()) {
+    if (other == &state || !other->keeps) drop_spares(*other);
+  }
   const std::lock_guard growth(growth_mutex_);
   retry_stuck();
   // Each turn makes one mapping idle or ends, so there are no more turns than mappings.
@@ -310,12 +306,7 @@ bool Pool::Impl::wait_for_oldest() {
   StreamState* oldest = nullptr;
   std::uint64_t sequence = ~std::uint64_t{0};
   for (StreamState* state : open_states()) {
-    bool asked = has_pending(*state);
-    if (!asked) {
-      const std::lock_guard lock(state->mutex);
-      asked = state->uncovered > 0;
-    }
-    if (!asked) continue;
+    if (!has_pending(*state)) continue;
     const std::uint64_t first = clockwork_.oldest_sequence(*state);
     if (first < sequence) {
       sequence = first;

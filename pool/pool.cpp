@@ -73,6 +73,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       serial_(next_serial()),
       traits_(source_owner_->traits()),
       source_(*source_owner_),
+      router_(config_.slab_max_block, config_.buddy_max_block),
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
@@ -115,7 +116,10 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
     }
     request.span = round_up(bytes, kSpanUnit);
     if (options.capture) state = &arena_of(*state);
-    if (void* block = allocate_span(request, *state, stream)) return block;
+    const ClassKey key = router_.route(bytes, request.alignment);
+    void* block = key == kSpanClass ? allocate_span(request, *state, stream)
+                                    : allocate_small(key, request, *state, stream);
+    if (block != nullptr) return block;
     forget_thread_slot();
   }
 }
@@ -131,6 +135,11 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   const std::lock_guard lock(state.mutex);
   const std::lock_guard engine_lock(engine_mutex_);
   if (closed()) throw ClosedError("pool: allocate after the pool was closed");
+  if (!serves(state, stream)) {
+    ++state.uncovered;
+    engine_.free(id, {state.owner, state.next_point});
+    return nullptr;
+  }
   SpanEngine::Extent& extent = engine_.at(id);
   try {
     index_.set_span(extent.address, id);
@@ -154,6 +163,9 @@ std::size_t Pool::Impl::trim(std::size_t keep) {
   while (wait_for_oldest()) {
   }
   poll_everybody();
+  for (StreamState* state : open_states()) {
+    if (!state->keeps) drop_spares(*state);
+  }
   const std::lock_guard growth(growth_mutex_);
   retry_stuck();
   close_retired();
@@ -168,17 +180,21 @@ void Pool::Impl::close() noexcept {
   const std::lock_guard growth(growth_mutex_);
   // Whoever is inside has the locks; whoever comes later sees that the pool is closed.
   const std::vector<Holder> leaks = holders();
-  for (StreamState* state : open_states()) {
+  const std::vector<StreamState*> states = open_states();
+  for (StreamState* state : states) clockwork_.forget_all(*state);
+  for (StreamState* state : states) {
     const std::lock_guard lock(state->mutex);
     StreamCounters& counters = state->counters;
     account_out(*state, counters.requested_in - counters.requested_out,
                 counters.allocated_in - counters.allocated_out);
     counters.frees = counters.allocations;
+    state->cache = SmallCache();
+    state->open = false;
     requested_.fold(state->requested);
     allocated_.fold(state->allocated);
   }
-  for (StreamState* state : open_states()) clockwork_.forget_all(*state);
   const std::lock_guard lock(engine_mutex_);
+  for (const auto& carrier : carriers_) carrier->owner.store(nullptr, std::memory_order_release);
   engine_ = SpanEngine();
   span_blocks_ = span_allocated_ = deferred_bytes_ = 0;
   deferred_.clear();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -15,10 +16,14 @@
 #include "pool/block_index.hpp"
 #include "pool/clockwork.hpp"
 #include "pool/latency.hpp"
+#include "pool/size_classes.hpp"
 #include "pool/span_engine.hpp"
 #include "pool/stream_state.hpp"
 
 namespace forebay::pool {
+
+/// A free that leaves a handle wholly idle asks for a point after so many frees without one.
+inline constexpr std::uint32_t kIdlePointEvery = 8;
 
 /// What one allocation wants.
 struct Request {
@@ -75,10 +80,14 @@ class Pool::Impl {
   [[nodiscard]] StreamState* state_by_owner(Owner owner) const;
   void close_retired();
   void fold(StreamState& state) noexcept;
+  void fold_locked(StreamState& state) noexcept;
+  void inherit(StreamState& arena, StreamState& state, Point point);
   void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung);
   void account_out(StreamState& state, std::size_t requested, std::size_t allocated);
 
   // ladder.cpp -----------------------------------------------------------------------------------
+  /// Climbs the ladder: times each rung and remembers which were tried.
+  class Climb;
   /// A used extent of `request.span` bytes for the stream. Throws OutOfMemory. No lock is held.
   ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
   ExtentId search(const Request& request, StreamState& state);
@@ -96,6 +105,19 @@ class Pool::Impl {
   bool wait_for_oldest();
   void retry_stuck();
 
+  // small.cpp ------------------------------------------------------------------------------------
+  std::unique_lock<std::mutex> lock_owner(const Carrier& carrier, StreamState** owner);
+  void* take_small(ClassKey key, const Request& request, StreamState& state, StreamId stream,
+                   Rung rung);
+  void* allocate_small(ClassKey key, const Request& request, StreamState& state, StreamId stream);
+  bool open_carrier(ClassKey key, ExtentId id, StreamState& state, StreamId stream);
+  bool close_carrier(Carrier* carrier, StreamState& owner);
+  bool adopt(ClassKey key, StreamState& state, Rung* rung);
+  Misuse release_small(Carrier* carrier, Address address, StreamState& state, StreamId stream,
+                       std::size_t bytes, bool* again);
+  void send_home(const SmallCache::Block& block);
+  bool drop_spares(StreamState& state);
+
   // release.cpp ----------------------------------------------------------------------------------
   /// A stream that uses a block, and the point that its use has passed with.
   struct Use {
@@ -105,7 +127,8 @@ class Pool::Impl {
   };
   /// A block that was freed and waits for several streams.
   struct Deferred {
-    ExtentId id;
+    ExtentId id;              // of a span
+    SmallCache::Block small;  // … or in a carrier
     std::size_t bytes;
     StreamState* freed_on;
     StreamState* user;
@@ -114,10 +137,16 @@ class Pool::Impl {
   /// What waits for several streams and waits no longer becomes free.
   bool release_deferred();
   static bool over(const Use& use);
+  /// The block waits for its uses and for the stream that freed it.
+  void defer(Deferred deferred);
+  /// A used extent becomes free; whether that left a mapping wholly idle. REQUIRES: the engine
+  /// lock.
+  bool free_range(ExtentId id, Stamp stamp);
   Misuse counted(Misuse misuse) noexcept;
   Misuse release_live(void* pointer, StreamId stream, std::size_t bytes);
   Misuse record_live_use(const void* pointer, StreamId stream);
-  Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes);
+  Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,
+                      bool* again);
   /// What a pointer is that is no live block. REQUIRES: the engine lock.
   [[nodiscard]] Misuse classify(Address address) const;
 
@@ -134,6 +163,7 @@ class Pool::Impl {
   std::string backing_failure();
   void log(std::string_view line) const noexcept;
 
+  std::uint64_t deferred_span_bytes() const;
   void sample_levels();  // REQUIRES: the engine lock
 
   const std::shared_ptr<MemorySource> source_owner_;
@@ -143,6 +173,7 @@ class Pool::Impl {
   const std::uint64_t serial_;  // of this pool among all of the process
   SourceTraits traits_;
   MeteredSource source_;
+  SizeRouter router_;
   Clockwork clockwork_;
   Backing backing_;
   std::atomic<bool> closed_{false};
@@ -155,7 +186,8 @@ class Pool::Impl {
   mutable std::shared_mutex registry_mutex_;
   std::unordered_map<StreamId, StreamState*> streams_;  // registry_mutex_
   std::vector<std::unique_ptr<StreamState>> states_;    // registry_mutex_; [owner]; [0] is nobody
-  StreamCounters closed_counters_;                      // registry_mutex_; of closed streams
+  Point point_floor_ = 1;           // registry_mutex_; above every point of closed streams
+  StreamCounters closed_counters_;  // registry_mutex_; of closed streams
 
   mutable std::mutex engine_mutex_;
   SpanEngine engine_;       // engine_mutex_
@@ -167,7 +199,10 @@ class Pool::Impl {
   std::vector<Deferred> deferred_;    // engine_mutex_
   std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
 
-  FoldedGauge requested_, allocated_;
+  std::vector<std::unique_ptr<Carrier>> carriers_;        // engine_mutex_; every one ever made
+  std::array<std::vector<Carrier*>, 2> unused_carriers_;  // engine_mutex_; slab pages, chunks
+
+  FoldedGauge requested_, allocated_, small_pending_;
   Gauge pending_, free_;  // engine_mutex_
   std::array<std::atomic<std::uint64_t>, kRungs> rung_ns_{};
   std::array<std::atomic<std::uint64_t>, 7> misuses_{};
@@ -176,6 +211,30 @@ class Pool::Impl {
 
   mutable std::mutex handler_mutex_;
   MisuseHandler handler_;  // handler_mutex_
+};
+
+class Pool::Impl::Climb {
+ public:
+  explicit Climb(Impl& pool) : pool_(pool) {}
+  /// Runs one rung; whether it found something.
+  template <typename Action>
+  bool rung(Rung step, Action&& action) {
+    const auto begin = std::chrono::steady_clock::now();
+    tried_ |= 1u << static_cast<unsigned>(step);
+    const bool found = std::forward<Action>(action)();
+    const auto spent = std::chrono::steady_clock::now() - begin;
+    pool_.rung_ns_[static_cast<std::size_t>(step)].fetch_add(
+        static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()),
+        std::memory_order_relaxed);
+    return found;
+  }
+  /// The rungs tried, by name.
+  [[nodiscard]] std::string tried() const;
+
+ private:
+  Impl& pool_;
+  std::uint32_t tried_ = 1;  // the cache always is
 };
 
 }  // namespace forebay::pool

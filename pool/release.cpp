@@ -7,12 +7,6 @@
 #include "pool/units.hpp"
 
 namespace forebay::pool {
-namespace {
-
-// A free that leaves a handle wholly idle asks for a point after so many frees without one.
-constexpr std::uint32_t kIdlePointEvery = 8;
-
-}  // namespace
 
 Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t bytes) noexcept {
   if (pointer == nullptr) return Misuse::none;
@@ -33,28 +27,44 @@ Misuse Pool::Impl::release_live(void* pointer, StreamId stream, std::size_t byte
   while (true) {
     StreamState* state = state_of(stream);
     if (state == nullptr) return Misuse::wrong_device;
-    bool serving = false;
-    {
-      const std::lock_guard lock(state->mutex);
-      serving = serves(*state, stream);
-    }
-    if (serving) return release_span(address, *state, stream, bytes);
+    bool again = false;
+    Carrier* carrier = index_.carrier(address);
+    const Misuse misuse = carrier != nullptr
+                              ? release_small(carrier, address, *state, stream, bytes, &again)
+                              : release_span(address, *state, stream, bytes, &again);
+    if (!again) return misuse;
+    // The stream was retired, or the carrier moved, while this thread looked.
     forget_thread_slot();
   }
 }
 
-Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId, std::size_t bytes) {
+bool Pool::Impl::free_range(ExtentId id, Stamp stamp) {
+  const SpanEngine::Extent& range = engine_.at(engine_.free(id, stamp));
+  sample_levels();
+  return stamp.point != kNever && range.bytes >= traits_.granularity &&
+         backing_.last_inside(range.address, range.end()) != nullptr;
+}
+
+Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId stream,
+                                std::size_t bytes, bool* again) {
   StreamState* user = nullptr;
   std::size_t requested = 0, allocated = 0;
   std::vector<Use> uses;
   ExtentId id = kNoExtent;
-  bool record = false;
+  bool record = false, deferred = false;
   {
     const std::lock_guard lock(state.mutex);
     const std::lock_guard engine_lock(engine_mutex_);
     if (closed()) return Misuse::pool_closed;
+    if (!serves(state, stream)) {
+      *again = true;
+      return Misuse::none;
+    }
     id = index_.span(address);
-    if (id == kNoExtent) return classify(address);
+    if (id == kNoExtent) {
+      *again = index_.carrier(address) != nullptr;
+      return *again ? Misuse::none : classify(address);
+    }
     SpanEngine::Extent& extent = engine_.at(id);
     if (bytes != 0 && bytes != extent.requested) return Misuse::size_mismatch;
     user = extent.user;
@@ -70,48 +80,50 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId, s
     }
     // An arena's block that another stream frees waits for that stream before it goes home.
     const bool keeps = user->keeps.load(std::memory_order_relaxed);
-    if (keeps && user->stream != state.stream) uses.push_back({&state, state.stream, 0});
-    if (uses.empty()) {
-      const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
-      const ExtentId covering = engine_.free(id, stamp);
-      const SpanEngine::Extent& range = engine_.at(covering);
-      record = !keeps && state.uncovered + 1 >= kIdlePointEvery &&
-               range.bytes >= traits_.granularity &&
-               backing_.last_inside(range.address, range.end()) != nullptr;
-    } else {
+    deferred = !uses.empty() || (keeps && user->stream != stream);
+    if (deferred) {
       extent.block = false;
-      state.deferred += allocated;
-      deferred_bytes_ += allocated;
+    } else {
+      ++state.uncovered;
+      const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
+      record = free_range(id, stamp) && state.uncovered >= kIdlePointEvery;
+      record |= state.uncovered >= config_.point_every_frees;
     }
-    sample_levels();
-    ++state.uncovered;
-    record |= state.uncovered >= config_.point_every_frees;
-    if (user == &state) account_out(state, requested, allocated);
+    if (user == &state && !deferred) account_out(state, requested, allocated);
   }
-  if (user != &state) {
+  // Before the frees of `user` are complete, so that it is not closed meanwhile.
+  if (deferred) defer({id, {}, allocated, &state, user, std::move(uses)});
+  if (user != &state || deferred) {
     const std::lock_guard lock(user->mutex);
     account_out(*user, requested, allocated);
   }
-  if (!uses.empty()) {
-    if (std::none_of(uses.begin(), uses.end(),
-                     [&](const Use& use) { return use.state == &state; })) {
-      uses.push_back({&state, state.stream, 0});
-    }
-    for (Use& use : uses) {
-      const std::lock_guard lock(use.state->mutex);
-      if (!use.state->open || use.state->stream != use.stream) {
-        use.state = nullptr;  // closed since, and it had passed its last point
-      } else {
-        use.point = use.state->retiring ? use.state->next_point - 1 : use.state->next_point;
-        use.state->uncovered += use.state->retiring ? 0 : 1;
-      }
-    }
-    std::erase_if(uses, [](const Use& use) { return use.state == nullptr; });
-    const std::lock_guard engine_lock(engine_mutex_);
-    deferred_.push_back({id, allocated, &state, user, std::move(uses)});
-  }
   if (record) clockwork_.try_record(state);
   return Misuse::none;
+}
+
+void Pool::Impl::defer(Deferred deferred) {
+  StreamState* freed_on = deferred.freed_on;
+  std::vector<Use>& uses = deferred.uses;
+  if (std::none_of(uses.begin(), uses.end(),
+                   [&](const Use& use) { return use.state == freed_on; })) {
+    uses.push_back({freed_on, freed_on->stream, 0});
+  }
+  for (Use& use : uses) {
+    const std::lock_guard lock(use.state->mutex);
+    if (!use.state->open || use.state->stream != use.stream) {
+      use.state = nullptr;  // closed since, and it had passed its last point
+    } else {
+      use.point = use.state->retiring ? use.state->next_point - 1 : use.state->next_point;
+      use.state->uncovered += use.state->retiring ? 0 : 1;
+    }
+  }
+  std::erase_if(uses, [](const Use& use) { return use.state == nullptr; });
+  const std::lock_guard engine_lock(engine_mutex_);
+  freed_on->deferred += deferred.bytes;
+  deferred_bytes_ += deferred.bytes;
+  ++deferred.user->awaited;
+  deferred_.push_back(std::move(deferred));
+  sample_levels();
 }
 
 bool Pool::Impl::over(const Use& use) {
@@ -132,11 +144,17 @@ bool Pool::Impl::release_deferred() {
     std::erase_if(deferred.uses, over);
     return !deferred.uses.empty();
   });
+  for (auto deferred = done; deferred != waiting.end(); ++deferred) {
+    if (deferred->small) send_home(deferred->small);
+  }
   const std::lock_guard lock(engine_mutex_);
   for (auto deferred = done; deferred != waiting.end(); ++deferred) {
     const bool keeps = deferred->user->keeps.load(std::memory_order_relaxed);
-    engine_.free(deferred->id, keeps ? Stamp{deferred->user->owner, kNever} : Stamp{});
+    if (!deferred->small) {
+      engine_.free(deferred->id, keeps ? Stamp{deferred->user->owner, kNever} : Stamp{});
+    }
     deferred->freed_on->deferred -= deferred->bytes;
+    --deferred->user->awaited;
     deferred_bytes_ -= deferred->bytes;
   }
   const bool progress = done != waiting.end();
@@ -156,11 +174,25 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
   StreamState* state = state_of(stream);
   if (state == nullptr) return Misuse::wrong_device;
   const auto address = reinterpret_cast<Address>(pointer);
+  std::unique_lock<std::mutex> owner_lock;
+  Slot* slot = nullptr;
+  if (Carrier* carrier = index_.carrier(address)) {
+    StreamState* owner = nullptr;
+    owner_lock = lock_owner(*carrier, &owner);
+    const Carrier::Place place = owner == nullptr ? Carrier::Place{} : carrier->locate(address);
+    if (place.slot == nullptr || place.slot->state != SlotState::live) return Misuse::double_free;
+    if (!place.exact) return Misuse::interior_pointer;
+    slot = place.slot;
+  }
   const std::lock_guard lock(engine_mutex_);
-  const ExtentId id = index_.span(address);
-  if (id == kNoExtent) return classify(address);
+  if (slot != nullptr) {
+    slot->shared = true;
+  } else {
+    const ExtentId id = index_.span(address);
+    if (id == kNoExtent) return classify(address);
+    engine_.at(id).shared = true;
+  }
   std::vector<Use>& uses = uses_[address];
-  engine_.at(id).shared = true;
   const bool known = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
     return use.state == state && use.stream == stream;
   });

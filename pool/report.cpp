@@ -22,7 +22,7 @@ void Pool::Impl::log(std::string_view line) const noexcept {
 
 // REQUIRES: the engine lock.
 void Pool::Impl::sample_levels() {
-  pending_.set(engine_.counts().pending + deferred_bytes_);
+  pending_.set(engine_.counts().pending + deferred_bytes_ + small_pending_.current());
   const std::uint64_t mapped = backing_.mapped().current();
   const std::uint64_t taken = allocated_.current() + pending_.current();
   free_.set(mapped > taken ? mapped - taken : 0);
@@ -32,6 +32,9 @@ PoolStats Pool::Impl::stats() {
   PoolStats stats;
   const std::lock_guard growth(growth_mutex_);
   StreamCounters sum;
+  std::array<SmallCache::ClassCounts, kSlabClasses + 1> classes{};
+  std::array<Count, kMaxOrders> free_orders{};
+  std::size_t carrier_metadata = 0;
   {
     const std::shared_lock registry(registry_mutex_);
     sum = closed_counters_;
@@ -39,20 +42,26 @@ PoolStats Pool::Impl::stats() {
       if (!state) continue;
       const std::lock_guard lock(state->mutex);
       const std::lock_guard engine_lock(engine_mutex_);
-      requested_.fold(state->requested);
-      allocated_.fold(state->allocated);
+      fold_locked(*state);
       const StreamCounters& counters = state->counters;
       sum.add(counters);
       StreamStats stream;
       stream.id = state->stream;
       stream.allocated = counters.allocated_in - counters.allocated_out;
-      stream.pending = engine_.pending(state->owner) + state->deferred;
+      stream.pending = engine_.pending(state->owner) + state->deferred + state->cache.pending();
       stream.hits = counters.served[static_cast<std::size_t>(Rung::cache)];
       stream.misses = counters.allocations - stream.hits;
       stream.steals = counters.served[static_cast<std::size_t>(Rung::steal)];
       stream.points_recorded = state->points_recorded.load(std::memory_order_relaxed);
       stream.points_queried = state->points_queried.load(std::memory_order_relaxed);
       if (state->open) stats.streams.push_back(stream);
+      for (std::size_t i = 0; i <= kSlabClasses; ++i) classes[i].add(state->cache.counts()[i]);
+      for (const Carrier* carrier : state->cache.carriers()) {
+        if (carrier->kind != Carrier::Kind::buddy) continue;
+        for (unsigned order = 0; order < kMaxOrders; ++order) {
+          free_orders[order] += static_cast<const BuddyChunk*>(carrier)->free_blocks(order);
+        }
+      }
     }
   }
   const std::lock_guard lock(engine_mutex_);
@@ -67,7 +76,9 @@ PoolStats Pool::Impl::stats() {
   stats.held = {backing_.held().current(), backing_.held().peak()};
   stats.capacity = config_.capacity;
   stats.address_range = config_.address_range;
-  stats.host_metadata = engine_.metadata_bytes() + index_.metadata_bytes() + sizeof *this;
+  for (const auto& carrier : carriers_) carrier_metadata += carrier->metadata_bytes();
+  stats.host_metadata =
+      carrier_metadata + engine_.metadata_bytes() + index_.metadata_bytes() + sizeof *this;
   stats.allocations = {sum.allocations - sum.frees, sum.allocations, sum.frees,
                        failed_.load(std::memory_order_relaxed)};
   stats.fragmentation.largest_free = engine_.largest_free();
@@ -81,7 +92,24 @@ PoolStats Pool::Impl::stats() {
       stats.fragmentation.free_ranges_log2[i] = ranges;
     }
   }
-  stats.span = {stats.mapped.current, span_allocated_, span_blocks_, engine_.counts().extents};
+  for (unsigned i = 0; i < kSlabClasses; ++i) {
+    const SmallCache::ClassCounts& of = classes[i];
+    stats.slab.mapped += of.bytes;
+    stats.slab.allocated += of.live_bytes;
+    stats.slab.pages += of.carriers;
+    if (of.carriers > 0) {
+      stats.slab.classes.push_back({slab_bytes(i), of.slots, of.live, of.carriers});
+    }
+  }
+  const SmallCache::ClassCounts& chunks = classes[kSlabClasses];
+  stats.buddy = {chunks.bytes, chunks.live_bytes, chunks.carriers, {}};
+  for (unsigned order = 0; order < kMaxOrders; ++order) {
+    if (free_orders[order] > 0) {
+      stats.buddy.orders.push_back({router_.leaf_bytes() << order, free_orders[order]});
+    }
+  }
+  stats.span = {stats.mapped.current - stats.slab.mapped - stats.buddy.mapped, span_allocated_,
+                span_blocks_, engine_.counts().extents};
   std::size_t rung = 0;
   LadderStats::each_field(
       [&](const char*, Merge, Tally& tally) {
@@ -117,6 +145,12 @@ std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
     engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
       if (extent.block) add(extent.tag, extent.requested);
     });
+  }
+  for (const StreamState* state : open_states()) {
+    const std::lock_guard lock(state->mutex);
+    for (const Carrier* carrier : state->cache.carriers()) {
+      carrier->each_live([&](const Slot& slot) { add(slot.tag, slot.requested); });
+    }
   }
   std::vector<Holder> all;
   for (const auto& [name, holder] : by_tag) all.push_back(holder);
@@ -230,7 +264,7 @@ std::string Pool::Impl::validate() {
     if (!lie.empty()) return lie;
     if (covered != backing_.mapped().current()) return "pool: extents do not tile what is mapped";
   }
-  std::uint64_t blocks = 0, allocated = 0;
+  std::uint64_t blocks = 0, allocated = 0, used = deferred_span_bytes();
   std::string lie;
   engine_.each([&](ExtentId id, const SpanEngine::Extent& extent) {
     if (!extent.block || !lie.empty()) return;
@@ -245,8 +279,37 @@ std::string Pool::Impl::validate() {
   if (blocks != span_blocks_ || allocated != span_allocated_) {
     return "pool: live spans differ from their count";
   }
+  used += allocated;
+  for (const auto& [mapping, id] : stuck_) used += mapping.bytes;
+  const std::uint64_t used_found = engine_.counts().used;
   engine_lock.unlock();
+  for (const StreamState* state : open_states()) {
+    const std::lock_guard lock(state->mutex);
+    if (lie = state->cache.validate(); !lie.empty()) return lie;
+    const std::lock_guard again(engine_mutex_);
+    for (const Carrier* carrier : state->cache.carriers()) {
+      const SpanEngine::Extent& extent = engine_.at(carrier->extent);
+      used += carrier->bytes;
+      if (carrier->owner.load() != state || extent.state != ExtentState::used || extent.block ||
+          extent.address != carrier->address || extent.bytes != carrier->bytes ||
+          index_.carrier(carrier->address) != carrier ||
+          index_.carrier(carrier->address + carrier->bytes - 1) != carrier) {
+        return "pool: the carrier at " + std::to_string(carrier->address) +
+               " is not indexed as itself";
+      }
+    }
+  }
+  if (used != used_found) {
+    return "pool: " + std::to_string(used_found) + " bytes of extents are used, " +
+           std::to_string(used) + " by blocks and carriers";
+  }
   return {};
+}
+
+std::uint64_t Pool::Impl::deferred_span_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Deferred& deferred : deferred_) bytes += deferred.small ? 0 : deferred.bytes;
+  return bytes;
 }
 
 }  // namespace forebay::pool

@@ -81,8 +81,8 @@ class SpanEngine {
     ExtentId queue_previous = 0, queue_next = 0;  // free with an owner: by time of the free
     Stamp stamp;                                  // free
     ExtentState state = ExtentState::used;
-    bool shared = false;      // used: other streams use the block too
-    bool block = false;       // used: a block of the user, whose fields follow
+    bool shared = false;          // used: other streams use the block too
+    bool block = false;           // used: a block of the user, whose fields follow
     StreamState* user = nullptr;  // who allocated it
     const char* tag = nullptr;
     std::size_t requested = 0;

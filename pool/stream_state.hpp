@@ -9,6 +9,7 @@
 
 #include "forebay/pool/stats.hpp"
 #include "forebay/pool/timeline.hpp"
+#include "pool/small_cache.hpp"
 #include "pool/span_engine.hpp"
 
 namespace forebay::pool {
@@ -16,15 +17,6 @@ namespace forebay::pool {
 /// The rungs of the ladder, in the order of LadderStats.
 enum class Rung : std::uint8_t { cache, completed, map, steal, remap, trim, callback, wait };
 inline constexpr std::size_t kRungs = 8;
-
-/// A change since the last fold, and the highest that it was.
-struct Delta {
-  std::int64_t now = 0, high = 0;
-  void add(std::int64_t change) noexcept {
-    now += change;
-    if (now > high) high = now;
-  }
-};
 
 /// The sum of what streams have folded in, and its peak. Thread safety: atomic.
 class FoldedGauge {
@@ -78,6 +70,7 @@ struct StreamState {
   std::uint32_t uncovered = 0;   // frees that carry next_point
   StreamCounters counters;
   Delta requested, allocated;
+  SmallCache cache;
 
   std::mutex time_mutex;  // before mutex
   // time_mutex guards what follows.
@@ -91,6 +84,8 @@ struct StreamState {
   std::atomic<bool> keeps{false};
   /// Bytes freed on this stream whose blocks wait for other streams too; the engine lock guards it.
   std::uint64_t deferred = 0;
+  /// Such blocks that were allocated on this stream; the engine lock guards it.
+  std::uint32_t awaited = 0;
 
   std::atomic<Point> passed{0};
   std::atomic<std::uint64_t> points_recorded{0}, points_queried{0};

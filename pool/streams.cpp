@@ -1,4 +1,5 @@
 // Streams of a pool: finding, opening, retiring and counting them.
+#include <algorithm>
 #include <utility>
 
 #include "pool/pool_impl.hpp"
@@ -91,6 +92,8 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
   state->arena = nullptr;
   state->retiring = false;
   state->uncovered = 0;
+  // A stream that comes back after it was closed goes on counting.
+  state->next_point = std::max(state->next_point, point_floor_);
   state->open = true;
   return *state;
 }
@@ -131,8 +134,14 @@ StreamState* Pool::Impl::state_by_owner(Owner owner) const {
 
 void Pool::Impl::fold(StreamState& state) noexcept {
   const std::lock_guard lock(state.mutex);
+  fold_locked(state);
+}
+
+// REQUIRES: the stream's mutex.
+void Pool::Impl::fold_locked(StreamState& state) noexcept {
   requested_.fold(state.requested);
   allocated_.fold(state.allocated);
+  small_pending_.fold(state.cache.pending_delta);
 }
 
 // REQUIRES: the stream's mutex.
@@ -145,10 +154,7 @@ void Pool::Impl::account_in(StreamState& state, std::size_t requested, std::size
   ++counters.served[static_cast<std::size_t>(rung)];
   state.requested.add(static_cast<std::int64_t>(requested));
   state.allocated.add(static_cast<std::int64_t>(allocated));
-  if (state.allocated.now > kFoldQuantum) {
-    requested_.fold(state.requested);
-    allocated_.fold(state.allocated);
-  }
+  if (state.allocated.now > kFoldQuantum) fold_locked(state);
 }
 
 // REQUIRES: the stream's mutex.
@@ -159,10 +165,24 @@ void Pool::Impl::account_out(StreamState& state, std::size_t requested, std::siz
   ++counters.frees;
   state.requested.add(-static_cast<std::int64_t>(requested));
   state.allocated.add(-static_cast<std::int64_t>(allocated));
-  if (state.allocated.now < -kFoldQuantum) {
-    requested_.fold(state.requested);
-    allocated_.fold(state.allocated);
+  if (state.allocated.now < -kFoldQuantum) fold_locked(state);
+}
+
+// Everything of an arena becomes its stream's, free from `point` on.
+void Pool::Impl::inherit(StreamState& arena, StreamState& state, Point point) {
+  const bool first = state.owner < arena.owner;
+  const std::lock_guard lower(first ? state.mutex : arena.mutex);
+  const std::lock_guard upper(first ? arena.mutex : state.mutex);
+  arena.keeps = false;
+  while (!arena.cache.carriers().empty()) {
+    Carrier* carrier = arena.cache.carriers().back();
+    arena.cache.remove(carrier);
+    carrier->last_point = point;
+    state.cache.add(carrier);
+    carrier->owner.store(&state, std::memory_order_release);
   }
+  const std::lock_guard engine_lock(engine_mutex_);
+  engine_.restamp(arena.owner, {state.owner, point});
 }
 
 void Pool::Impl::retire_stream(StreamId stream) noexcept {
@@ -183,11 +203,7 @@ void Pool::Impl::retire_stream(StreamId stream) noexcept {
     last = state->next_point;
     ++state->uncovered;
   }
-  if (arena != nullptr) {
-    arena->keeps = false;
-    const std::lock_guard engine_lock(engine_mutex_);
-    engine_.restamp(arena->owner, {state->owner, last});
-  }
+  if (arena != nullptr) inherit(*arena, *state, last);
   if (!clockwork_.record_last(*state)) {
     log("pool: the last point of stream " + std::to_string(stream) +
         " could not be recorded; its memory stays its own");
@@ -205,6 +221,7 @@ void Pool::Impl::retire_stream(StreamId stream) noexcept {
   }
   clockwork_.poll(*state);
   complete(*state);
+  drop_spares(*state);
   close_retired();
 }
 
@@ -217,16 +234,17 @@ void Pool::Impl::close_retired() {
     const std::lock_guard time(state->time_mutex);
     const std::lock_guard lock(state->mutex);
     if (!state->open || !state->retiring || !state->recorded.empty()) continue;
+    if (!state->cache.carriers().empty() || state->cache.foreign_blocks() > 0) continue;
     {
       const std::lock_guard engine_lock(engine_mutex_);
-      if (engine_.pending(state->owner) + state->deferred != 0) continue;
+      if (engine_.pending(state->owner) + state->deferred + state->awaited != 0) continue;
     }
     // Blocks that were allocated on it may still live: their frees are counted here too.
     if (state->counters.allocations != state->counters.frees) continue;
     closed_counters_.add(state->counters);
     state->counters = {};
-    requested_.fold(state->requested);
-    allocated_.fold(state->allocated);
+    fold_locked(*state);
+    point_floor_ = std::max(point_floor_, state->next_point);
     state->open = false;
   }
 }

@@ -1,0 +1,179 @@
+// A carrier: a span that is cut into blocks, as a slab page or as a buddy chunk.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pool/size_classes.hpp"
+#include "pool/span_engine.hpp"
+
+namespace forebay::pool {
+
+/// `away`: freed, but it may be had by nobody or only by the stream that freed it.
+enum class SlotState : std::uint8_t { free, live, away };
+
+/// What is known of one block.
+struct Slot {
+  const char* tag = nullptr;
+  StreamState* user = nullptr;  // who allocated it
+  std::uint32_t requested = 0;
+  SlotState state = SlotState::free;
+  std::uint8_t order = 0;  // buddy
+  bool shared = false;     // other streams use it too
+  bool pending = false;    // buddy: free, but on its own stream only
+};
+
+/// The part that slab pages and buddy chunks have in common. Records are used again and never
+/// destroyed before the pool, so that a stale pointer to one is harmless.
+///
+/// Thread safety: the mutex of `owner` guards everything; `owner` itself changes with the mutexes
+/// of both owners held, so whoever locks an owner has to look again.
+class Carrier {
+ public:
+  enum class Kind : std::uint8_t { slab, buddy };
+  /// Where an address lies in a carrier.
+  struct Place {
+    Slot* slot = nullptr;  ///< the block around the address, null if there is none
+    std::uint32_t index = 0;
+    bool exact = false;  ///< the address is the block's first
+  };
+
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+  virtual ~Carrier() = default;
+
+  std::atomic<StreamState*> owner{nullptr};
+  Address address = 0;
+  std::size_t bytes = 0;
+  ExtentId extent = kNoExtent;
+  const Kind kind;
+  std::uint32_t in_use = 0;  // blocks that are live or away
+  std::uint32_t live = 0;
+  std::uint64_t live_bytes = 0;
+  std::uint64_t pending = 0;  // free bytes that wait for `last_point` of the owner
+  Point last_point = 0;       // what the latest of the owner's frees in it carried
+  // Lists of the cache that has it.
+  Carrier* previous = nullptr;
+  Carrier* next = nullptr;
+  bool listed = false;
+  Carrier* queue_previous = nullptr;
+  Carrier* queue_next = nullptr;
+  bool queued = false;
+  std::size_t position = 0;  // among the cache's carriers
+
+  [[nodiscard]] Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
+  [[nodiscard]] std::size_t metadata_bytes() const noexcept {
+    return slots_.capacity() * sizeof(Slot) + (kind == Kind::slab ? 400 : 1200);
+  }
+  /// Calls `visit(slot)` for every live block.
+  template <typename Visit>
+  void each_live(Visit&& visit) const {
+    for (const Slot& block : slots_) {
+      if (block.state == SlotState::live) visit(block);
+    }
+  }
+  [[nodiscard]] virtual Place locate(Address at) noexcept = 0;
+  /// Everything free is free for everybody from now on.
+  virtual void complete() noexcept = 0;
+  [[nodiscard]] virtual std::string validate() const = 0;
+
+ protected:
+  explicit Carrier(Kind of) : kind(of) {}
+  void reset(Address at, std::size_t size, ExtentId id, std::size_t slots);
+  /// Checks counts against the slots, whose sizes `block_bytes` gives.
+  [[nodiscard]] std::string lie(const char* what) const;
+
+  std::vector<Slot> slots_;
+};
+
+/// A page of equal blocks, with one bitmap of those that are free and one of those among them that
+/// are free on the owner's stream only.
+class SlabPage final : public Carrier {
+ public:
+  SlabPage() : Carrier(Kind::slab) {}
+  void open(Address at, ExtentId id, unsigned class_index);
+
+  [[nodiscard]] unsigned class_index() const noexcept { return class_index_; }
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+  [[nodiscard]] bool full() const noexcept { return in_use == count_; }
+  [[nodiscard]] Address address_of(std::uint32_t index) const noexcept {
+    return address + index * block_bytes_;
+  }
+
+  /// A free block becomes in use. At most four words are looked at. REQUIRES: not full.
+  std::uint32_t take() noexcept;
+  /// REQUIRES: the block is in use.
+  void give(std::uint32_t index, bool is_pending) noexcept;
+  [[nodiscard]] Place locate(Address at) noexcept override;
+  void complete() noexcept override;
+  [[nodiscard]] std::string validate() const override;
+
+ private:
+  static constexpr std::size_t kWords = kMaxSlots / 64;
+  unsigned class_index_ = 0;
+  std::size_t block_bytes_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint32_t inverse_ = 0;  // of the block's size in units of 256, as a fraction of 2^20
+  std::array<std::uint64_t, kWords> free_{}, pending_bits_{};
+};
+
+/// A chunk of 2 MiB whose blocks are powers of two times a leaf; a bitmap of free blocks an order.
+class BuddyChunk final : public Carrier {
+ public:
+  BuddyChunk() : Carrier(Kind::buddy) {}
+  void open(Address at, ExtentId id, std::size_t leaf_bytes);
+
+  [[nodiscard]] std::size_t leaf_bytes() const noexcept { return leaf_bytes_; }
+  /// The order of the whole chunk.
+  [[nodiscard]] unsigned top() const noexcept { return top_; }
+  /// The highest order of which a block is free, -1 if there is none.
+  [[nodiscard]] int highest_free() const noexcept { return highest_; }
+  [[nodiscard]] std::uint32_t free_blocks(unsigned order) const noexcept { return free_[order]; }
+  [[nodiscard]] Address address_of(std::uint32_t leaf) const noexcept {
+    return address + leaf * leaf_bytes_;
+  }
+
+  /// The free block at the lowest address that is large enough, cut down to `order`; its first
+  /// leaf. O(orders × words). REQUIRES: order <= highest_free().
+  std::uint32_t take(unsigned order) noexcept;
+  /// Joins the block with its free buddies. REQUIRES: `leaf` is the first of a block in use.
+  void give(std::uint32_t leaf, bool is_pending) noexcept;
+  [[nodiscard]] Place locate(Address at) noexcept override;
+  void complete() noexcept override;
+  [[nodiscard]] std::string validate() const override;
+
+  // The cache's tree of chunks.
+  BuddyChunk* left = nullptr;
+  BuddyChunk* right = nullptr;
+  std::uint32_t priority = 0;
+  int highest_below = -1;  // the highest free order in the subtree
+
+ private:
+  static constexpr std::size_t kLeaves = std::size_t{1} << (kMaxOrders - 1);
+  struct OrderMap {
+    std::array<std::uint64_t, (kLeaves + 63) / 64> bits{};
+  };
+  [[nodiscard]] bool is_free(unsigned order, std::uint32_t leaf) const noexcept {
+    const std::uint32_t block = leaf >> order;
+    return (maps_[order].bits[block / 64] >> (block % 64) & 1) != 0;
+  }
+  [[nodiscard]] std::uint32_t first_free(unsigned order) const noexcept;
+  void add_free(unsigned order, std::uint32_t leaf, bool is_pending) noexcept;
+  void remove_free(unsigned order, std::uint32_t leaf) noexcept;
+  void find_highest() noexcept;
+  [[nodiscard]] std::uint64_t order_bytes(unsigned order) const noexcept {
+    return std::uint64_t{leaf_bytes_} << order;
+  }
+
+  std::size_t leaf_bytes_ = 0;
+  unsigned top_ = 0;
+  int highest_ = -1;
+  std::array<OrderMap, kMaxOrders> maps_{};
+  std::array<std::uint32_t, kMaxOrders> free_{};
+};
+
+}  // namespace forebay::pool

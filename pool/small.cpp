@@ -1,0 +1,273 @@
+// Small blocks: from the stream's own carriers, or from a new carrier that the ladder finds.
+#include <algorithm>
+
+#include "pool/pool_impl.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+
+namespace {
+
+Address address_of(const SmallCache::Block& block) noexcept {
+  return block.carrier->kind == Carrier::Kind::slab
+             ? static_cast<const SlabPage*>(block.carrier)->address_of(block.index)
+             : static_cast<const BuddyChunk*>(block.carrier)->address_of(block.index);
+}
+
+}  // namespace
+
+// Locks the stream that owns a carrier now; empty if the carrier is nobody's.
+std::unique_lock<std::mutex> Pool::Impl::lock_owner(const Carrier& carrier, StreamState** owner) {
+  while (true) {
+    *owner = carrier.owner.load(std::memory_order_acquire);
+    if (*owner == nullptr) return {};
+    std::unique_lock lock((*owner)->mutex);
+    if (carrier.owner.load(std::memory_order_relaxed) == *owner) return lock;
+  }
+}
+
+// The hit path: one lock, a list head, at most four words of a bitmap. Null: nothing there, or the
+// state does not stand for the stream any more.
+void* Pool::Impl::take_small(ClassKey key, const Request& request, StreamState& state,
+                             StreamId stream, Rung rung) {
+  SmallCache::Foreign foreign;
+  {
+    const std::lock_guard lock(state.mutex);
+    if (!serves(state, stream)) return nullptr;
+    if (const SmallCache::Block block = state.cache.take(key)) {
+      state.cache.occupy(block, &state, request.bytes, request.tag);
+      account_in(state, request.bytes, router_.block_bytes(key), rung);
+      return reinterpret_cast<void*>(address_of(block));
+    }
+    if (!state.cache.take_foreign(key, &foreign)) return nullptr;
+    account_in(state, request.bytes, router_.block_bytes(key), rung);
+  }
+  // A block of another's carrier that this stream freed.
+  StreamState* owner = nullptr;
+  const auto lock = lock_owner(*foreign.carrier, &owner);
+  const SmallCache::Block block{foreign.carrier, foreign.index};
+  owner->cache.occupy(block, &state, request.bytes, request.tag);
+  return reinterpret_cast<void*>(address_of(block));
+}
+
+void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamState& state,
+                                 StreamId stream) {
+  if (void* block = take_small(key, request, state, stream, Rung::cache)) return block;
+  {
+    const std::lock_guard lock(state.mutex);
+    if (!serves(state, stream)) return nullptr;
+  }
+  Request carrier = request;
+  carrier.span = SizeRouter::carrier_bytes(key);
+  carrier.alignment = kCarrierAlignment;
+  void* block = nullptr;
+  // A carrier from the rungs that disturb nobody.
+  const auto carve = [&](ExtentId id, Rung rung) {
+    if (id == kNoExtent) return false;
+    block = open_carrier(key, id, state, stream) ? take_small(key, request, state, stream, rung)
+                                                 : nullptr;
+    return true;
+  };
+  Climb climb(*this);
+  if (carve(search(carrier, state), Rung::cache)) return block;
+  const bool found = climb.rung(Rung::completed, [&] {
+    if (!poll_everybody()) return false;
+    block = take_small(key, request, state, stream, Rung::completed);
+    return block != nullptr || carve(search(carrier, state), Rung::completed);
+  });
+  if (found || climb.rung(Rung::map, [&] { return carve(grow(carrier, state), Rung::map); })) {
+    return block;
+  }
+  // Another stream's carrier, whose blocks stay where they are.
+  const bool capture = state.keeps.load(std::memory_order_relaxed);
+  if (!capture && climb.rung(Rung::steal, [&] {
+        Rung rung = Rung::steal;
+        if (!adopt(key, state, &rung)) return false;
+        block = take_small(key, request, state, stream, rung);
+        return block != nullptr;
+      })) {
+    return block;
+  }
+  // No room for a carrier anywhere: a span for the block alone.
+  return allocate_span(request, state, stream);
+}
+
+// Makes a used extent a carrier of the stream. False if the stream was retired meanwhile.
+bool Pool::Impl::open_carrier(ClassKey key, ExtentId id, StreamState& state, StreamId stream) {
+  const std::lock_guard lock(state.mutex);
+  const std::lock_guard engine_lock(engine_mutex_);
+  const Stamp stamp{state.owner, state.keeps ? kNever : state.next_point};
+  if (!serves(state, stream)) {
+    // What the stream owned of it is the retired stream's; it has passed when the stream closes.
+    ++state.uncovered;
+    engine_.free(id, stamp);
+    return false;
+  }
+  const bool slab = key < kSlabClasses;
+  auto& unused = unused_carriers_[slab ? 0 : 1];
+  if (unused.empty()) {
+    carriers_.push_back(slab ? std::unique_ptr<Carrier>(std::make_unique<SlabPage>())
+                             : std::unique_ptr<Carrier>(std::make_unique<BuddyChunk>()));
+    unused.push_back(carriers_.back().get());
+  }
+  Carrier* carrier = unused.back();
+  const Address address = engine_.at(id).address;
+  if (slab) {
+    static_cast<SlabPage*>(carrier)->open(address, id, key);
+  } else {
+    static_cast<BuddyChunk*>(carrier)->open(address, id, router_.leaf_bytes());
+  }
+  try {
+    index_.set_carrier(address, carrier->bytes, carrier);
+    state.cache.add(carrier);
+  } catch (...) {
+    index_.clear_carrier(address, carrier->bytes);
+    engine_.free(id, stamp);
+    throw;
+  }
+  unused.pop_back();
+  carrier->owner.store(&state, std::memory_order_release);
+  return true;
+}
+
+// An empty carrier becomes a free range. REQUIRES: the owner's mutex. True if that left a handle
+// wholly idle.
+bool Pool::Impl::close_carrier(Carrier* carrier, StreamState& owner) {
+  const std::lock_guard engine_lock(engine_mutex_);
+  const Stamp stamp = owner.keeps            ? Stamp{owner.owner, kNever}
+                      : carrier->pending > 0 ? Stamp{owner.owner, carrier->last_point}
+                                             : Stamp{};
+  owner.cache.remove(carrier);
+  carrier->owner.store(nullptr, std::memory_order_release);
+  index_.clear_carrier(carrier->address, carrier->bytes);
+  unused_carriers_[carrier->kind == Carrier::Kind::slab ? 0 : 1].push_back(carrier);
+  return free_range(carrier->extent, stamp);
+}
+
+// Moves a carrier with room from another stream to this one; its free blocks follow once this
+// stream is ordered after their frees.
+bool Pool::Impl::adopt(ClassKey key, StreamState& state, Rung* rung) {
+  for (StreamState* other : open_states()) {
+    if (other == &state || other->keeps) continue;
+    Carrier* carrier = nullptr;
+    Point point = 0;
+    {
+      const std::lock_guard lock(other->mutex);
+      carrier = other->cache.with_room(key);
+      if (carrier == nullptr) continue;
+      point = carrier->pending > 0 ? carrier->last_point : 0;
+    }
+    if (point > 0 && !clockwork_.await(state, *other, point)) continue;
+    const bool first = state.owner < other->owner;
+    const std::lock_guard lower(first ? state.mutex : other->mutex);
+    const std::lock_guard upper(first ? other->mutex : state.mutex);
+    // Looked at again: meanwhile it may have been filled, emptied or freed in.
+    if (other->cache.with_room(key) != carrier || !state.open ||
+        (carrier->pending > 0 && carrier->last_point > point)) {
+      continue;
+    }
+    other->cache.remove(carrier);
+    carrier->complete();
+    state.cache.add(carrier);
+    carrier->owner.store(&state, std::memory_order_release);
+    if (point == 0) *rung = Rung::completed;
+    return true;
+  }
+  return false;
+}
+
+// Frees -------------------------------------------------------------------------------------------
+
+Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState& state,
+                                 StreamId stream, std::size_t bytes, bool* again) {
+  StreamState* owner = nullptr;
+  StreamState* user = nullptr;
+  SmallCache::Block block{carrier, 0};
+  std::size_t requested = 0, allocated = 0;
+  ClassKey key = 0;
+  bool record = false;
+  std::vector<Use> uses;
+  enum class Way { own, foreign, deferred } way = Way::own;
+  {
+    const auto lock = lock_owner(*carrier, &owner);
+    if (closed()) return Misuse::pool_closed;
+    if (owner == nullptr || index_.carrier(address) != carrier ||
+        (owner == &state && !serves(state, stream))) {
+      *again = true;
+      return Misuse::none;
+    }
+    const Carrier::Place place = carrier->locate(address);
+    if (place.slot == nullptr || place.slot->state != SlotState::live) return Misuse::double_free;
+    if (!place.exact) return Misuse::interior_pointer;
+    Slot& slot = *place.slot;
+    if (bytes != 0 && bytes != slot.requested) return Misuse::size_mismatch;
+    block.index = place.index;
+    user = slot.user;
+    requested = slot.requested;
+    if (carrier->kind == Carrier::Kind::slab) {
+      key = static_cast<ClassKey>(static_cast<SlabPage*>(carrier)->class_index());
+    } else {
+      key = static_cast<ClassKey>(kSlabClasses + slot.order);
+    }
+    allocated = router_.block_bytes(key);
+    const bool keeps = owner->keeps.load(std::memory_order_relaxed);
+    if (slot.shared) {
+      const std::lock_guard engine_lock(engine_mutex_);
+      const auto found = uses_.find(address);
+      uses = std::move(found->second);
+      uses_.erase(found);
+    }
+    // An arena's block that another stream frees waits for that stream before it goes home.
+    if (!uses.empty() || (keeps && owner->stream != stream)) {
+      way = Way::deferred;
+    } else if (owner != &state && !keeps) {
+      way = Way::foreign;
+    }
+    owner->cache.vacate(block);
+    if (way == Way::own) {
+      ++state.uncovered;
+      if (Carrier* empty = owner->cache.give(block, true, keeps ? kNever : owner->next_point)) {
+        record = close_carrier(empty, *owner) && state.uncovered >= kIdlePointEvery;
+      }
+      record |= state.uncovered >= config_.point_every_frees;
+    }
+    if (user == owner && way != Way::deferred) account_out(*owner, requested, allocated);
+  }
+  if (way == Way::foreign) {
+    const std::lock_guard lock(state.mutex);
+    ++state.uncovered;
+    record = state.uncovered >= config_.point_every_frees;
+    state.cache.add_foreign(
+        key, {carrier, block.index, state.next_point, static_cast<std::uint32_t>(allocated)});
+  } else if (way == Way::deferred) {
+    defer({kNoExtent, block, allocated, &state, user, std::move(uses)});
+  }
+  // Last, so that `user` is not closed before.
+  if (user != owner || way == Way::deferred) {
+    const std::lock_guard lock(user->mutex);
+    account_out(*user, requested, allocated);
+  }
+  if (record) clockwork_.try_record(state);
+  return Misuse::none;
+}
+
+// A block that is away goes back to the carrier that it belongs to, free for everybody.
+void Pool::Impl::send_home(const SmallCache::Block& block) {
+  StreamState* owner = nullptr;
+  const auto lock = lock_owner(*block.carrier, &owner);
+  const bool keeps = owner->keeps.load(std::memory_order_relaxed);
+  if (Carrier* empty = owner->cache.give(block, keeps, kNever)) close_carrier(empty, *owner);
+}
+
+// Gives back the empty carriers that a stream keeps for its next allocations.
+bool Pool::Impl::drop_spares(StreamState& state) {
+  const std::lock_guard lock(state.mutex);
+  bool any = false;
+  while (Carrier* empty = state.cache.any_empty()) {
+    close_carrier(empty, state);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace forebay::pool

@@ -1,0 +1,276 @@
+#include "pool/small_cache.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay::pool {
+namespace {
+
+SlabPage* page_of(Carrier* carrier) noexcept { return static_cast<SlabPage*>(carrier); }
+BuddyChunk* chunk_of(Carrier* carrier) noexcept { return static_cast<BuddyChunk*>(carrier); }
+bool is_slab(const Carrier* carrier) noexcept { return carrier->kind == Carrier::Kind::slab; }
+
+std::size_t block_bytes(Carrier* carrier, std::uint32_t index) noexcept {
+  return is_slab(carrier) ? page_of(carrier)->block_bytes()
+                          : chunk_of(carrier)->leaf_bytes() << carrier->slot(index).order;
+}
+
+}  // namespace
+
+SmallCache::ClassCounts& SmallCache::counts_of(const Carrier& carrier) noexcept {
+  return is_slab(&carrier) ? counts_[static_cast<const SlabPage&>(carrier).class_index()]
+                           : counts_[kSlabClasses];
+}
+
+SmallCache::Block SmallCache::take(ClassKey key) noexcept {
+  if (key < kSlabClasses) {
+    SlabPage* page = page_of(partial_[key]);
+    if (page == nullptr) return {};
+    const std::uint64_t before = page->pending;
+    const std::uint32_t index = page->take();
+    if (page->pending != before) note_pending(-static_cast<std::int64_t>(before - page->pending));
+    if (page->full()) unlink(page);
+    return {page, index};
+  }
+  const unsigned order = key - kSlabClasses;
+  BuddyChunk* chunk = chunks_.lowest(order);
+  if (chunk == nullptr) return {};
+  const std::uint64_t before = chunk->pending;
+  const int highest = chunk->highest_free();
+  const std::uint32_t leaf = chunk->take(order);
+  if (chunk->pending != before) note_pending(-static_cast<std::int64_t>(before - chunk->pending));
+  if (chunk->highest_free() != highest) chunks_.update(chunk);
+  if (chunk == spare_chunk_) spare_chunk_ = nullptr;
+  return {chunk, leaf};
+}
+
+Carrier* SmallCache::give(Block block, bool is_pending, Point point) noexcept {
+  Carrier* carrier = block.carrier;
+  const std::uint64_t before = carrier->pending;
+  if (is_slab(carrier)) {
+    SlabPage* page = page_of(carrier);
+    const bool was_full = page->full();
+    page->give(block.index, is_pending);
+    if (was_full) link(page);
+  } else {
+    BuddyChunk* chunk = chunk_of(carrier);
+    const int highest = chunk->highest_free();
+    chunk->give(block.index, is_pending);
+    if (chunk->highest_free() != highest) chunks_.update(chunk);
+  }
+  note_pending(static_cast<std::int64_t>(carrier->pending - before));
+  if (is_pending) queue(carrier, point);
+  if (carrier->in_use > 0) return nullptr;
+  if (is_slab(carrier))
+    return carrier->next != nullptr || carrier->previous != nullptr ? carrier : nullptr;
+  if (spare_chunk_ == nullptr) {
+    spare_chunk_ = chunk_of(carrier);
+    return nullptr;
+  }
+  // The lower one stays, so that the upper end empties.
+  if (spare_chunk_->address < carrier->address) return carrier;
+  return std::exchange(spare_chunk_, chunk_of(carrier));
+}
+
+void SmallCache::occupy(Block block, StreamState* user, std::size_t requested,
+                        const char* tag) noexcept {
+  Slot& slot = block.carrier->slot(block.index);
+  slot.tag = tag;
+  slot.user = user;
+  slot.requested = static_cast<std::uint32_t>(requested);
+  slot.state = SlotState::live;
+  slot.shared = false;
+  const std::size_t bytes = block_bytes(block.carrier, block.index);
+  ++block.carrier->live;
+  block.carrier->live_bytes += bytes;
+  ClassCounts& counts = counts_of(*block.carrier);
+  ++counts.live;
+  counts.live_bytes += bytes;
+}
+
+void SmallCache::vacate(Block block) noexcept {
+  block.carrier->slot(block.index).state = SlotState::away;
+  const std::size_t bytes = block_bytes(block.carrier, block.index);
+  --block.carrier->live;
+  block.carrier->live_bytes -= bytes;
+  ClassCounts& counts = counts_of(*block.carrier);
+  --counts.live;
+  counts.live_bytes -= bytes;
+}
+
+void SmallCache::add(Carrier* carrier) {
+  carriers_.push_back(carrier);
+  carrier->position = carriers_.size() - 1;
+  ClassCounts& counts = counts_of(*carrier);
+  ++counts.carriers;
+  counts.bytes += carrier->bytes;
+  counts.live += carrier->live;
+  counts.live_bytes += carrier->live_bytes;
+  note_pending(static_cast<std::int64_t>(carrier->pending));
+  if (carrier->pending > 0) queue(carrier, carrier->last_point);
+  if (is_slab(carrier)) {
+    counts.slots += page_of(carrier)->count();
+    if (!page_of(carrier)->full()) link(carrier);
+  } else {
+    chunks_.insert(chunk_of(carrier));
+    if (carrier->in_use == 0 && spare_chunk_ == nullptr) spare_chunk_ = chunk_of(carrier);
+  }
+}
+
+void SmallCache::remove(Carrier* carrier) noexcept {
+  carriers_[carrier->position] = carriers_.back();
+  carriers_[carrier->position]->position = carrier->position;
+  carriers_.pop_back();
+  ClassCounts& counts = counts_of(*carrier);
+  --counts.carriers;
+  counts.bytes -= carrier->bytes;
+  counts.live -= carrier->live;
+  counts.live_bytes -= carrier->live_bytes;
+  if (is_slab(carrier)) {
+    counts.slots -= page_of(carrier)->count();
+    if (carrier->listed) unlink(carrier);
+  } else {
+    chunks_.erase(chunk_of(carrier));
+    if (spare_chunk_ == carrier) spare_chunk_ = nullptr;
+  }
+  if (carrier->queued) unqueue(carrier);
+  note_pending(-static_cast<std::int64_t>(carrier->pending));
+}
+
+Carrier* SmallCache::with_room(ClassKey key) const noexcept {
+  return key < kSlabClasses ? partial_[key] : chunks_.lowest(key - kSlabClasses);
+}
+
+Carrier* SmallCache::any_empty() const noexcept {
+  const auto found = std::find_if(carriers_.begin(), carriers_.end(),
+                                  [](const Carrier* carrier) { return carrier->in_use == 0; });
+  return found == carriers_.end() ? nullptr : *found;
+}
+
+bool SmallCache::take_foreign(ClassKey key, Foreign* foreign) noexcept {
+  if (foreign_[key].empty()) return false;
+  *foreign = foreign_[key].pop_back();
+  --foreign_count_;
+  note_pending(-static_cast<std::int64_t>(foreign->bytes));
+  return true;
+}
+
+void SmallCache::add_foreign(ClassKey key, const Foreign& foreign) {
+  foreign_[key].push(foreign);
+  ++foreign_count_;
+  note_pending(static_cast<std::int64_t>(foreign.bytes));
+}
+
+void SmallCache::complete(Point passed, std::vector<Foreign>* home) {
+  while (queue_head_ != nullptr && queue_head_->last_point <= passed) {
+    Carrier* carrier = queue_head_;
+    unqueue(carrier);
+    note_pending(-static_cast<std::int64_t>(carrier->pending));
+    carrier->complete();
+  }
+  if (foreign_count_ == 0) return;
+  for (Ring<Foreign>& ring : foreign_) {
+    while (!ring.empty() && ring.front().point <= passed) {
+      home->push_back(ring.pop_front());
+      --foreign_count_;
+      note_pending(-static_cast<std::int64_t>(home->back().bytes));
+    }
+  }
+}
+
+void SmallCache::link(Carrier* page) noexcept {
+  Carrier*& head = partial_[page_of(page)->class_index()];
+  page->previous = nullptr;
+  page->next = head;
+  if (head != nullptr) head->previous = page;
+  head = page;
+  page->listed = true;
+}
+
+void SmallCache::unlink(Carrier* page) noexcept {
+  (page->previous == nullptr ? partial_[page_of(page)->class_index()] : page->previous->next) =
+      page->next;
+  if (page->next != nullptr) page->next->previous = page->previous;
+  page->previous = page->next = nullptr;
+  page->listed = false;
+}
+
+void SmallCache::queue(Carrier* carrier, Point point) noexcept {
+  if (carrier->queued) {
+    if (carrier->last_point == point) return;
+    unqueue(carrier);
+  }
+  carrier->last_point = point;
+  carrier->queue_previous = queue_tail_;
+  carrier->queue_next = nullptr;
+  (queue_tail_ == nullptr ? queue_head_ : queue_tail_->queue_next) = carrier;
+  queue_tail_ = carrier;
+  carrier->queued = true;
+}
+
+void SmallCache::unqueue(Carrier* carrier) noexcept {
+  (carrier->queue_previous == nullptr ? queue_head_ : carrier->queue_previous->queue_next) =
+      carrier->queue_next;
+  (carrier->queue_next == nullptr ? queue_tail_ : carrier->queue_next->queue_previous) =
+      carrier->queue_previous;
+  carrier->queue_previous = carrier->queue_next = nullptr;
+  carrier->queued = false;
+}
+
+std::string SmallCache::validate() const {
+  std::array<ClassCounts, kSlabClasses + 1> counts{};
+  std::uint64_t pending = 0;
+  std::size_t queued = 0, listed = 0;
+  for (std::size_t i = 0; i < carriers_.size(); ++i) {
+    const Carrier* carrier = carriers_[i];
+    if (std::string lie = carrier->validate(); !lie.empty()) return lie;
+    if (carrier->position != i) return "cache: a carrier does not know its place";
+    pending += carrier->pending;
+    queued += carrier->queued ? 1 : 0;
+    if (carrier->pending > 0 && !carrier->queued) return "cache: something pending is not queued";
+    const bool slab = is_slab(carrier);
+    ClassCounts& of =
+        counts[slab ? static_cast<const SlabPage*>(carrier)->class_index() : kSlabClasses];
+    ++of.carriers;
+    of.bytes += carrier->bytes;
+    of.live += carrier->live;
+    of.live_bytes += carrier->live_bytes;
+    if (slab) {
+      const auto* page = static_cast<const SlabPage*>(carrier);
+      of.slots += page->count();
+      listed += page->listed ? 1 : 0;
+      if (page->listed == page->full()) return "cache: a page is listed wrongly";
+    }
+  }
+  for (std::size_t i = 0; i <= kSlabClasses; ++i) {
+    if (counts[i].carriers != counts_[i].carriers || counts[i].slots != counts_[i].slots ||
+        counts[i].live != counts_[i].live || counts[i].live_bytes != counts_[i].live_bytes ||
+        counts[i].bytes != counts_[i].bytes) {
+      return "cache: the counts of class " + std::to_string(i) + " are wrong";
+    }
+  }
+  for (const Carrier* head : partial_) {
+    for (const Carrier* page = head; page != nullptr; page = page->next) {
+      if (!page->listed || listed-- == 0) return "cache: a list holds a page too many";
+    }
+  }
+  if (listed != 0) return "cache: a page is missing from its list";
+  Point point = 0;
+  for (const Carrier* carrier = queue_head_; carrier != nullptr; carrier = carrier->queue_next) {
+    if (carrier->last_point < point || queued-- == 0) return "cache: the queue is out of order";
+    point = carrier->last_point;
+  }
+  if (queued != 0) return "cache: a carrier is missing from the queue";
+  std::size_t foreign = 0;
+  for (const Ring<Foreign>& ring : foreign_) {
+    for (std::size_t i = 0; i < ring.size(); ++i) pending += ring.at(i).bytes;
+    foreign += ring.size();
+  }
+  if (foreign != foreign_count_) return "cache: foreign blocks differ from their count";
+  if (pending != pending_) return "cache: pending bytes differ from their count";
+  if (!chunks_.validate()) return "cache: the tree of chunks is out of order";
+  if (spare_chunk_ != nullptr && spare_chunk_->in_use != 0) return "cache: the spare is in use";
+  return {};
+}
+
+}  // namespace forebay::pool

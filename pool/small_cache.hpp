@@ -1,0 +1,144 @@
+// A stream's own small memory: its slab pages, its buddy chunks, and others' blocks that it freed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pool/carrier.hpp"
+#include "pool/chunk_tree.hpp"
+
+namespace forebay::pool {
+
+/// A first-in-first-out queue that can also give back its newest element, on one growing array.
+template <typename T>
+class Ring {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] const T& front() const noexcept { return items_[head_]; }
+  [[nodiscard]] const T& at(std::size_t i) const noexcept {
+    return items_[(head_ + i) & (items_.size() - 1)];
+  }
+  void push(const T& item) {
+    if (count_ == items_.size()) grow();
+    items_[(head_ + count_++) & (items_.size() - 1)] = item;
+  }
+  T pop_front() noexcept {
+    const T item = items_[head_];
+    head_ = (head_ + 1) & (items_.size() - 1);
+    --count_;
+    return item;
+  }
+  T pop_back() noexcept { return items_[(head_ + --count_) & (items_.size() - 1)]; }
+
+ private:
+  void grow() {
+    std::vector<T> larger(items_.empty() ? 8 : 2 * items_.size());
+    for (std::size_t i = 0; i < count_; ++i) larger[i] = at(i);
+    items_.swap(larger);
+    head_ = 0;
+  }
+  std::vector<T> items_;
+  std::size_t head_ = 0, count_ = 0;
+};
+
+/// A change since the last fold, and the highest that it was.
+struct Delta {
+  std::int64_t now = 0, high = 0;
+  void add(std::int64_t change) noexcept {
+    now += change;
+    if (now > high) high = now;
+  }
+};
+
+/// What a free leaves behind when it empties a carrier: one empty carrier a class stays, so that a
+/// pair at the edge of a page does not make and return it each time; further ones go back.
+///
+/// Thread safety: the stream's mutex guards everything.
+/// Costs: a slab block is found in one list head and at most four words, a buddy block in
+/// O(log chunks).
+class SmallCache {
+ public:
+  struct Block {
+    Carrier* carrier = nullptr;
+    std::uint32_t index = 0;
+    [[nodiscard]] explicit operator bool() const noexcept { return carrier != nullptr; }
+  };
+  /// A block of another stream's carrier that was freed on this one.
+  struct Foreign {
+    Carrier* carrier = nullptr;
+    std::uint32_t index = 0;
+    Point point = 0;
+    std::uint32_t bytes = 0;
+  };
+  struct ClassCounts {
+    std::uint64_t carriers = 0, slots = 0, live = 0, live_bytes = 0, bytes = 0;
+    void add(const ClassCounts& other) noexcept {
+      carriers += other.carriers;
+      slots += other.slots;
+      live += other.live;
+      live_bytes += other.live_bytes;
+      bytes += other.bytes;
+    }
+  };
+
+  /// A block in use from the carriers of this cache; none if they have none of the class.
+  [[nodiscard]] Block take(ClassKey key) noexcept;
+  /// A block in use is free again, under `point` if it is pending. Returns a carrier that should go
+  /// back, null mostly.
+  [[nodiscard]] Carrier* give(Block block, bool is_pending, Point point) noexcept;
+  /// The block becomes live; it stops being live, and is away.
+  void occupy(Block block, StreamState* user, std::size_t requested, const char* tag) noexcept;
+  void vacate(Block block) noexcept;
+
+  void add(Carrier* carrier);
+  void remove(Carrier* carrier) noexcept;
+  /// A carrier with a free block of the class, null if there is none.
+  [[nodiscard]] Carrier* with_room(ClassKey key) const noexcept;
+  /// Any carrier that is wholly empty. O(carriers).
+  [[nodiscard]] Carrier* any_empty() const noexcept;
+
+  /// A foreign block of the class, the latest freed one.
+  [[nodiscard]] bool take_foreign(ClassKey key, Foreign* foreign) noexcept;
+  void add_foreign(ClassKey key, const Foreign& foreign);
+  /// What was freed up to `passed` is free for everybody; foreign blocks of that kind are moved to
+  /// `home`.
+  void complete(Point passed, std::vector<Foreign>* home);
+
+  [[nodiscard]] std::uint64_t pending() const noexcept { return pending_; }
+  [[nodiscard]] const std::vector<Carrier*>& carriers() const noexcept { return carriers_; }
+  [[nodiscard]] std::size_t foreign_blocks() const noexcept { return foreign_count_; }
+  /// [class] of slabs; the last one is of all buddy chunks.
+  [[nodiscard]] const std::array<ClassCounts, kSlabClasses + 1>& counts() const noexcept {
+    return counts_;
+  }
+  [[nodiscard]] std::string validate() const;
+
+  Delta pending_delta;
+
+ private:
+  [[nodiscard]] ClassCounts& counts_of(const Carrier& carrier) noexcept;
+  void link(Carrier* page) noexcept;
+  void unlink(Carrier* page) noexcept;
+  void queue(Carrier* carrier, Point point) noexcept;
+  void unqueue(Carrier* carrier) noexcept;
+  void note_pending(std::int64_t change) noexcept {
+    pending_ += static_cast<std::uint64_t>(change);
+    pending_delta.add(change);
+  }
+
+  std::array<Carrier*, kSlabClasses> partial_{};  // pages with free blocks
+  ChunkTree chunks_;
+  BuddyChunk* spare_chunk_ = nullptr;  // a wholly empty one
+  Carrier* queue_head_ = nullptr;      // with something pending, by last_point
+  Carrier* queue_tail_ = nullptr;
+  std::vector<Carrier*> carriers_;
+  std::array<Ring<Foreign>, kClassKeys> foreign_;
+  std::size_t foreign_count_ = 0;
+  std::uint64_t pending_ = 0;
+  std::array<ClassCounts, kSlabClasses + 1> counts_{};
+};
+
+}  // namespace forebay::pool
