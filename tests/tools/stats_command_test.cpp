@@ -6,7 +6,7 @@ using forebay::test::Outcome;
 using forebay::test::run_forebay;
 
 namespace {
-const std::string kExample = FOREBAY_SOURCE_DIR "/tests/tools/stats_example.json";
+const std::string kExample = FOREBAY_SOURCE_DIR "/tests/data/stats-example.json";
 }
 
 TEST_CASE("stats prints a dump and is content when it adds up") {
@@ -20,7 +20,7 @@ TEST_CASE("stats prints a dump and is content when it adds up") {
 TEST_CASE("stats shows a dump that does not add up, and says so") {
   const Folder folder;
   std::string text = Folder::read(kExample);
-  const std::string from = "\"free\": {\"current\": 5242880";
+  const std::string from = "\"free\":      {\"current\": 5242880";
   const std::size_t place = text.find(from);
   REQUIRE(place != std::string::npos);
   text.replace(place, from.size(), "\"free\": {\"current\": 5242881");

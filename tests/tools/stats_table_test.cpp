@@ -10,7 +10,7 @@ using namespace forebay::tools;
 namespace {
 
 std::string example() {
-  return test::Folder::read(FOREBAY_SOURCE_DIR "/tests/tools/stats_example.json");
+  return test::Folder::read(FOREBAY_SOURCE_DIR "/tests/data/stats-example.json");
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -70,7 +70,7 @@ TEST_CASE("what is no dump of statistics is refused with a reason") {
   CHECK(refusal("[1]").find("/schema") != std::string::npos);
   CHECK(refusal(replaced(example(), "stats/1", "stats/2")).find("forebay.stats/2") !=
         std::string::npos);
-  CHECK(refusal(replaced(example(), "\"mapped\": {\"current\": 16777216",
+  CHECK(refusal(replaced(example(), "\"mapped\":    {\"current\": 16777216",
                          "\"m\": {\"current\": 16777216"))
             .find("/pool/mapped,") != std::string::npos);
   CHECK(refusal(replaced(example(), "\"streams\"", "\"s\"")).find("/pool/streams") !=
