@@ -50,6 +50,7 @@ bool Clockwork::record(StreamState& state) {
     state.recorded.erase(state.recorded.begin());
   }
   state.recorded.push_back({point, sequence_.fetch_add(1, std::memory_order_relaxed)});
+  state.under_way.store(true, std::memory_order_relaxed);
   return true;
 }
 
@@ -69,8 +70,14 @@ void Clockwork::advance(StreamState& state, std::size_t count) {
   const Point point = state.recorded[count - 1].point;
   state.recorded.erase(state.recorded.begin(),
                        state.recorded.begin() + static_cast<std::ptrdiff_t>(count));
+  state.under_way.store(!state.recorded.empty(), std::memory_order_relaxed);
   timeline_.forget(state.stream, point);
   state.passed.store(point, std::memory_order_release);
+}
+
+bool Clockwork::has_uncovered(StreamState& state) {
+  const std::lock_guard lock(state.mutex);
+  return state.uncovered > 0;
 }
 
 bool Clockwork::poll(StreamState& state) {
@@ -94,12 +101,7 @@ bool Clockwork::poll(StreamState& state) {
     advance(state, count);
     if (!all) return progress;
   }
-  bool uncovered = false;
-  {
-    const std::lock_guard lock(state.mutex);
-    uncovered = state.uncovered > 0;
-  }
-  if (uncovered && record(state) && ask(state, state.recorded.back().point)) {
+  if (has_uncovered(state) && record(state) && ask(state, state.recorded.back().point)) {
     advance(state, 1);
     progress = true;
   }
@@ -124,7 +126,7 @@ bool Clockwork::await(StreamState& waiter, StreamState& state, Point point) {
 bool Clockwork::synchronize_oldest(StreamState& state) {
   const std::lock_guard time(state.time_mutex);
   if (silent(state)) return false;
-  if (state.recorded.empty() && !record(state)) return false;
+  if (state.recorded.empty() && (!has_uncovered(state) || !record(state))) return false;
   synchronizes_.fetch_add(1, std::memory_order_relaxed);
   if (!timeline_.synchronize(state.stream, state.recorded.front().point)) return false;
   advance(state, 1);
@@ -134,7 +136,9 @@ bool Clockwork::synchronize_oldest(StreamState& state) {
 std::uint64_t Clockwork::oldest_sequence(StreamState& state) {
   const std::lock_guard time(state.time_mutex);
   if (silent(state)) return ~std::uint64_t{0};
-  if (state.recorded.empty() && !record(state)) return ~std::uint64_t{0};
+  if (state.recorded.empty() && (!has_uncovered(state) || !record(state))) {
+    return ~std::uint64_t{0};
+  }
   return state.recorded.front().sequence;
 }
 
@@ -147,6 +151,7 @@ void Clockwork::forget_all(StreamState& state) {
   const std::lock_guard time(state.time_mutex);
   if (!state.recorded.empty()) timeline_.forget(state.stream, state.recorded.back().point);
   state.recorded.clear();
+  state.under_way.store(false, std::memory_order_relaxed);
 }
 
 void Clockwork::report(TimelineStats& stats) const noexcept {

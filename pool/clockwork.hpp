@@ -46,6 +46,7 @@ class Clockwork {
   void advance(StreamState& state, std::size_t count);
   [[nodiscard]] bool ask(StreamState& state, Point point);
   [[nodiscard]] bool silent(StreamState& state) const;
+  [[nodiscard]] static bool has_uncovered(StreamState& state);
 
   Timeline& timeline_;
   std::atomic<std::uint64_t> sequence_{1}, records_{0}, queries_{0}, waits_{0}, synchronizes_{0};

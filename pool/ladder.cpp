@@ -63,13 +63,11 @@ ExtentId Pool::Impl::search(const Request& request, StreamState& state) {
   return fit ? engine_.take(fit, request.span) : kNoExtent;
 }
 
-// Whether frees or uses wait for a point of the stream.
-bool Pool::Impl::has_pending(const StreamState& state) const {
+// Whether anybody may wait for a point of the stream.
+bool Pool::Impl::awaits_points(const StreamState& state) const {
+  if (state.under_way.load(std::memory_order_relaxed)) return true;
   const std::lock_guard lock(state.mutex);
-  // A stream that only uses others' blocks has nothing pending, but frees wait for its points.
-  if (state.uncovered > 0 || state.retiring || state.cache.pending() > 0) return true;
-  const std::lock_guard engine_lock(engine_mutex_);
-  return engine_.pending(state.owner) + state.deferred != 0;
+  return state.uncovered > 0;
 }
 
 // What the stream freed up to the last point that has passed is everybody's.
@@ -90,7 +88,13 @@ void Pool::Impl::complete(StreamState& state) {
 bool Pool::Impl::poll_everybody() {
   bool progress = false;
   for (StreamState* state : open_states()) {
-    if (!has_pending(*state) || !clockwork_.poll(*state)) continue;
+    bool passed = awaits_points(*state) && clockwork_.poll(*state);
+    if (!passed) {
+      // A claim that came to nothing may have brought ranges back whose point had passed meanwhile.
+      const std::lock_guard lock(engine_mutex_);
+      passed = engine_.oldest_point(state->owner) <= state->passed.load(std::memory_order_acquire);
+    }
+    if (!passed) continue;
     progress = true;
     complete(*state);
   }
@@ -306,7 +310,7 @@ bool Pool::Impl::wait_for_oldest() {
   StreamState* oldest = nullptr;
   std::uint64_t sequence = ~std::uint64_t{0};
   for (StreamState* state : open_states()) {
-    if (!has_pending(*state)) continue;
+    if (!awaits_points(*state)) continue;
     const std::uint64_t first = clockwork_.oldest_sequence(*state);
     if (first < sequence) {
       sequence = first;

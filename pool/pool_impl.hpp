@@ -100,7 +100,7 @@ class Pool::Impl {
   /// Unmaps one wholly idle handle, or gives one wholly idle region back. Returns its bytes.
   std::size_t unmap_one();
   bool poll_everybody();
-  bool has_pending(const StreamState& state) const;
+  bool awaits_points(const StreamState& state) const;
   void complete(StreamState& state);
   bool wait_for_oldest();
   void retry_stuck();

@@ -451,6 +451,12 @@ void SimulatedTimeline::run_all() {
   run_everything();
 }
 
+void SimulatedTimeline::finish(StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  run_everything();
+  join(host_, streams_[stream].clock);
+}
+
 bool SimulatedTimeline::ordered(StreamId waiter, StreamId stream, std::uint64_t work) const {
   const std::lock_guard lock(mutex_);
   if (waiter == stream) return true;

@@ -79,6 +79,7 @@ struct StreamState {
     std::uint64_t sequence;  // among all points of the pool
   };
   std::vector<RecordedPoint> recorded;  // not known to have passed, oldest first
+  std::atomic<bool> under_way{false};   // whether there are any; for whoever lacks the lock
 
   /// An arena in use: what it frees stays its own.
   std::atomic<bool> keeps{false};

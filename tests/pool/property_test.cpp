@@ -130,14 +130,14 @@ class Program {
     StreamId stream = block.stream;
     const bool gone = std::find(streams_.begin(), streams_.end(), stream) == streams_.end();
     if (gone || pick(4) == 0) {
-      // Freed elsewhere: that its own stream used it has to be said, unless that one was retired
-      // and so is waited for.
+      // Freed elsewhere: that its own stream used it has to be said; one that is gone has to be
+      // waited for.
       stream = pick_stream();
       if (!gone) {
         REQUIRE(world_.pool.record_use(reinterpret_cast<void*>(block.address), block.stream) ==
                 Misuse::none);
       } else {
-        shadow_.use(block.address, stream);
+        world_.timeline->finish(block.stream);
       }
     }
     shadow_.give(block.address);
@@ -145,12 +145,10 @@ class Program {
                                        pick(2) == 0 ? 0 : block.bytes) == Misuse::none);
   }
 
-  // A stream goes and a new one comes; whoever retires a stream has waited for its work.
+  // A stream goes, with work in flight, and a new one comes.
   void retire() {
     const std::size_t at = pick(streams_.size());
-    world_.timeline->run_all();
     world_.pool.retire_stream(streams_[at]);
-    world_.timeline->run_all();
     world_.timeline->remove_stream(streams_[at]);
     streams_[at] = next_stream_++;
     world_.timeline->add_stream(streams_[at]);

@@ -141,6 +141,8 @@ class SimulatedTimeline final : public Timeline {
   std::size_t run(StreamId stream, std::size_t steps = ~std::size_t{0});
   /// Lets every stream finish.
   void run_all();
+  /// Lets a stream finish while the host waits for it.
+  void finish(StreamId stream);
   /// Whether what `waiter` is given from now on starts after piece `work` of `stream` is done: by
   /// stream order, by waits, or because the host was told that it has passed.
   [[nodiscard]] bool ordered(StreamId waiter, StreamId stream, std::uint64_t work) const;
