@@ -5,30 +5,21 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/nn/adam_bench.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
 
 namespace {
 
-nn::FbAdamState start_state() {
-  nn::FbAdamState state{};
-  state.beta1 = 0.9;
-  state.beta2 = 0.999;
-  state.weight1 = 0.1F;
-  state.weight2 = 1e-3F;
-  state.eps = 1e-8F;
-  return state;
-}
-
-// One parameter's arrays, updated by the kernel's host side.
-struct Bench {
+// One tensor of equal elements with equal gradients, updated by the kernel's host side.
+struct Uniform {
   std::vector<float> p, g, m, v;
   std::array<nn::FbAdamPowers, 2> powers;
-  nn::FbAdamState state = start_state();
+  nn::FbAdamState state = testing::adam_start();
   float lr = 1e-3F;
 
-  explicit Bench(std::size_t size, float start, float gradient)
+  explicit Uniform(std::size_t size, float start, float gradient)
       : p(size, start), g(size, gradient), m(size), v(size) {
     powers.fill(nn::fb_adam_powers(state.beta1, state.beta2));
   }
@@ -50,7 +41,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("the kernel advances step and powers by itself") {
-  Bench bench(3 * FB_ADAM_CHUNK + 1, 1, 0.5F);
+  Uniform bench(3 * FB_ADAM_CHUNK + 1, 1, 0.5F);
   for (int t = 1; t <= 7; ++t) {
     bench.step();
     CHECK(bench.state.step == static_cast<unsigned long long>(t));
@@ -92,7 +83,7 @@ TEST_CASE("an exact difference is not touched") {
 
 TEST_CASE("equal updates do not drift, where rounding to the nearest would") {
   // lr / ulp(p) has a fraction near one half, the worst there is.
-  Bench bench(64, 2.0F, 1.0F);
+  Uniform bench(64, 2.0F, 1.0F);
   bench.lr = 0x1p-10F + 0x1p-25F + 0x1p-26F;
   double exact = 2.0;
   double nearest = 2.0;
