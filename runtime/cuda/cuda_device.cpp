@@ -101,6 +101,7 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
       memory_(std::make_shared<CudaVmmSource>(context_)),
       pinned_memory_(std::make_shared<CudaPinnedSource>(context_)),
       timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
+      pinned_timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       kernels_(std::make_unique<KernelCache>(*this)) {
   const auto warn = [](std::string_view line) { log(LogLevel::warn, line); };
   if (config_.pinned.capacity == 0) {
@@ -108,7 +109,7 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
     config_.pinned.capacity = std::min(kPinnedCapacity, pinned_memory_->traits().total);
   }
   pool_ = pool::Pool(memory_, timeline_, config_.pool, warn);
-  pinned_ = pool::Pool(pinned_memory_, timeline_, config_.pinned, warn);
+  pinned_ = pool::Pool(pinned_memory_, pinned_timeline_, config_.pinned, warn);
   config_.pool = pool_.config();
   config_.pinned = pinned_.config();
 }
@@ -144,6 +145,7 @@ Stream CudaDevice::make_stream(bool ends_with_handle) {
     streams_.emplace(stream_id, stream);
   }
   timeline_->add(stream_id, stream);
+  pinned_timeline_->add(stream_id, stream);
   auto self = std::static_pointer_cast<CudaDevice>(shared_from_this());
   return Stream(
       std::make_shared<StreamState>(std::move(self), stream_id, stream, ends_with_handle));
@@ -159,6 +161,7 @@ void CudaDevice::end_stream(pool::StreamId id) noexcept {
   pool_.retire_stream(id);
   pinned_.retire_stream(id);
   timeline_->remove(id);
+  pinned_timeline_->remove(id);
   api().cuStreamDestroy(found->second);
   streams_.erase(found);
 }
@@ -176,6 +179,7 @@ std::uint64_t CudaDevice::driver_calls() const noexcept { return api().calls(); 
 void CudaDevice::shut_down() noexcept {
   kernels_->clear();
   timeline_->close();
+  pinned_timeline_->close();
   const std::lock_guard lock(streams_mutex_);
   if (enter()) {
     for (const auto& [id, stream] : streams_) {

@@ -60,7 +60,9 @@ class CudaDevice final : public Device {
   std::shared_ptr<Context> context_;
   std::shared_ptr<CudaVmmSource> memory_;
   std::shared_ptr<CudaPinnedSource> pinned_memory_;
+  // One for each pool: each numbers the points of a stream by itself.
   std::shared_ptr<CudaTimeline> timeline_;
+  std::shared_ptr<CudaTimeline> pinned_timeline_;
   std::unique_ptr<KernelCache> kernels_;
   std::mutex streams_mutex_;
   std::unordered_map<pool::StreamId, CUstream> streams_;  // streams_mutex_

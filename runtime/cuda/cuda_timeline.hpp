@@ -18,6 +18,7 @@
 
 namespace forebay::cuda {
 
+/// Serves one pool: two pools number the points of a stream differently.
 /// Thread safety: any thread; calls about different streams do not wait for each other's driver
 /// calls.
 ///

@@ -1,5 +1,6 @@
 // Clauses on stream capture: what ends one, what does not, and that a graph replays.
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "tests/support/driver_contract.hpp"
@@ -83,7 +84,10 @@ void another_threads_query_kills_a_global_capture_only(const DriverUnderTest& dr
   const CudaApi& api = *driver.api;
   const CurrentContext context(api);
   const TestStream stream(api);
+  const TestStream other(api);
   const TestEvent event(api);
+  REQUIRE(api.cuEventRecord(event.get(), other.get()) == CUDA_SUCCESS);
+  REQUIRE(api.cuEventSynchronize(event.get()) == CUDA_SUCCESS);
   const auto query = [&](CUresult wanted) {
     elsewhere(api, context.get(), [&] { CHECK(api.cuEventQuery(event.get()) == wanted); });
   };
@@ -99,12 +103,13 @@ void memory_may_be_mapped_while_capturing(const DriverUnderTest& driver) {
   const CurrentContext context(api);
   const TestStream stream(api);
   const std::size_t unit = granule(api);
+  const TestRange range(api, unit);
   for (const CUstreamCaptureMode mode : {kGlobal, kThreadLocal, kRelaxed}) {
+    std::optional<TestHandle> handle;
     const CUresult end = capture(api, stream.get(), mode, [&] {
-      const TestRange range(api, unit);
-      TestHandle handle(api, unit);
-      handle.map(range.at());
-      handle.unmap();
+      handle.emplace(api, unit);
+      handle->map(range.at());
+      handle->unmap();
     });
     CHECK(end == CUDA_SUCCESS);
   }

@@ -141,6 +141,30 @@ TEST_CASE("memory freed on a stream goes to another only after a dependency") {
   CHECK(device->pool().validate() == "");
 }
 
+TEST_CASE("points that passed for one pool have not passed for the other") {
+  FakeDriver driver;
+  Config config;
+  config.pinned.capacity = 8 * kMiB;
+  const auto device = CudaDevice::open(driver.api(), 0, config);
+  const Stream a = device->create_stream();
+  const Stream b = device->create_stream();
+  // The device's pool is far ahead on both streams, and knows that its points have passed.
+  for (int i = 0; i < 1000; ++i) {
+    const Stream& stream = i % 2 == 0 ? a : b;
+    device->pool().deallocate(device->pool().allocate(kMiB, stream.id()), stream.id());
+  }
+  driver.hold(static_cast<CUstream>(a.native()));
+  void* first = device->pinned_pool().allocate(8 * kMiB, a.id());
+  device->pinned_pool().deallocate(first, a.id());
+  const auto api = driver.api();
+  const std::uint64_t before = api->cuStreamWaitEvent.calls() + api->cuEventSynchronize.calls();
+  void* other = device->pinned_pool().allocate(8 * kMiB, b.id());
+  CHECK(other == first);
+  CHECK(api->cuStreamWaitEvent.calls() + api->cuEventSynchronize.calls() > before);
+  device->pinned_pool().deallocate(other, b.id());
+  driver.let_go(static_cast<CUstream>(a.native()));
+}
+
 TEST_CASE("events do not pile up, whatever was allocated before") {
   FakeDriver driver;
   const auto device = CudaDevice::open(driver.api(), 0, {});
