@@ -1,8 +1,10 @@
 #include "runtime/host/host_device.hpp"
 
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "tests/runtime/child.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
@@ -76,7 +78,18 @@ TEST_CASE("In passthrough mode blocks are regions of exactly their size") {
   void* block = device->pool().allocate(1000, stream);
   REQUIRE(block != nullptr);
   std::memset(block, 0x22, 1000);
-  CHECK(device->pool().stats().allocations.live == 1);
+  const pool::PoolStats stats = device->pool().stats();
+  CHECK(stats.allocations.live == 1);
+  CHECK(stats.driver.create.count == 0);
+  CHECK(stats.driver.map.count == 0);
+#ifdef __SANITIZE_ADDRESS__
+  const auto ended = test::in_child([&] {
+    static_cast<volatile char*>(block)[1000] = 1;
+    return 0;
+  });
+  CHECK(ended.code != 0);
+  CHECK(ended.err.find("heap-buffer-overflow") != std::string::npos);
+#endif
   device->pool().deallocate(block, stream, 1000);
   CHECK(device->pool().stats().allocations.live == 0);
 }
@@ -91,7 +104,9 @@ TEST_CASE("Streams have ids of their own and share what others free") {
   CHECK_NOTHROW(first.synchronize());
   void* block = device->pool().allocate(60 * kMiB, first.id());
   device->pool().deallocate(block, first.id());
-  CHECK(device->pool().allocate(60 * kMiB, second.id()) != nullptr);
+  block = device->pool().allocate(60 * kMiB, second.id());
+  CHECK(block != nullptr);
+  device->pool().deallocate(block, second.id());
 }
 
 TEST_CASE("A stream whose last handle is gone leaves nothing behind") {
