@@ -4,6 +4,7 @@
 
 #include "forebay/runtime/runtime.hpp"
 #include "tests/nn/adam_cases.hpp"
+#include "tests/nn/adam_device_bench.hpp"
 #include "tests/nn/counting_backend.hpp"
 
 using namespace forebay;
@@ -27,6 +28,11 @@ TEST_CASE("Adam stays near its definition in double over 1000 steps") {
 TEST_CASE("Adam updates tensors of any size") {
   Runtime runtime = Runtime::create();
   testing::check_adam_sizes(runtime.device("host"));
+}
+
+TEST_CASE("the bare kernel through a backend gives the same bits for any alignment") {
+  Runtime runtime = Runtime::create();
+  testing::check_adam_alignments(runtime.device("host"));
 }
 
 TEST_CASE("a step is one launch, allocates nothing and rebuilds nothing") {
