@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
 
 namespace forebay::pool {
@@ -118,6 +119,15 @@ SourceResult Backing::allocate_region(std::size_t bytes, std::size_t alignment, 
   made = {0, round_up_to_multiple(bytes + alignment, granularity), 0};
   if (made.bytes > left()) return {Outcome::out_of_memory, 0};
   result = source_.allocate_region(made.bytes, &made.address);
+  if (!result.ok()) return failed("allocating a region", result);
+  count(static_cast<std::int64_t>(made.bytes), 0);
+  return result;
+}
+
+SourceResult Backing::allocate_exactly(std::size_t bytes, std::size_t alignment, Mapping& made) {
+  made = {0, bytes + (alignment > kMinAlignment ? alignment : 0), 0};
+  if (made.bytes > capacity_ - held_.current()) return {Outcome::out_of_memory, 0};
+  const SourceResult result = source_.allocate_region(made.bytes, &made.address);
   if (!result.ok()) return failed("allocating a region", result);
   count(static_cast<std::int64_t>(made.bytes), 0);
   return result;

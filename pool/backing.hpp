@@ -58,6 +58,8 @@ class Backing {
   SourceResult unmap(const Mapping& mapping);
   /// A region for sources without virtual memory, at least `bytes` at `alignment`.
   SourceResult allocate_region(std::size_t bytes, std::size_t alignment, Mapping& made);
+  /// A region of just `bytes`; with room to align it where the source need not do so.
+  SourceResult allocate_exactly(std::size_t bytes, std::size_t alignment, Mapping& made);
   SourceResult free_region(const Mapping& mapping);
   /// Releases idle handles while more than `keep` bytes are held. Returns the bytes released.
   std::size_t release_idle(std::size_t keep);

@@ -77,7 +77,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
-  if (!traits_.virtual_memory) {
+  if (!traits_.virtual_memory || config_.mode == PoolMode::passthrough) {
     config_.address_range = 0;
     return;
   }
@@ -117,8 +117,9 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
     request.span = round_up(bytes, kSpanUnit);
     if (options.capture) state = &arena_of(*state);
     const ClassKey key = router_.route(bytes, request.alignment);
-    void* block = key == kSpanClass ? allocate_span(request, *state, stream)
-                                    : allocate_small(key, request, *state, stream);
+    void* block = config_.mode == PoolMode::passthrough ? allocate_alone(request, *state, stream)
+                  : key == kSpanClass                   ? allocate_span(request, *state, stream)
+                                      : allocate_small(key, request, *state, stream);
     if (block != nullptr) return block;
     forget_thread_slot();
   }
@@ -200,10 +201,11 @@ void Pool::Impl::close() noexcept {
   deferred_.clear();
   uses_.clear();
   stuck_.clear();
+  alone_.clear();
   while (!backing_.mappings().empty()) {
     const Mapping mapping = backing_.mappings().begin()->second;
     const SourceResult result =
-        traits_.virtual_memory ? backing_.unmap(mapping) : backing_.free_region(mapping);
+        mapping.handle != 0 ? backing_.unmap(mapping) : backing_.free_region(mapping);
     if (!result.ok()) log("pool: closing: " + backing_.last_failure());
     backing_.remove(mapping);
   }

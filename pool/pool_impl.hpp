@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -118,6 +119,21 @@ class Pool::Impl {
   void send_home(const SmallCache::Block& block);
   bool drop_spares(StreamState& state);
 
+  // passthrough.cpp ------------------------------------------------------------------------------
+  /// A block that is a region of the source. Freed ones stay until the source has them back.
+  struct Alone {
+    Mapping region;
+    StreamState* user = nullptr;
+    const char* tag = nullptr;
+    std::size_t requested = 0;
+    bool live = false;
+    bool shared = false;
+  };
+  void* allocate_alone(const Request& request, StreamState& state, StreamId stream);
+  Misuse release_alone(Address address, StreamState& state, StreamId stream, std::size_t bytes,
+                       bool* again);
+  bool free_alone(Address address);
+
   // release.cpp ----------------------------------------------------------------------------------
   /// A stream that uses a block, and the point that its use has passed with.
   struct Use {
@@ -129,6 +145,7 @@ class Pool::Impl {
   struct Deferred {
     ExtentId id;              // of a span
     SmallCache::Block small;  // … or in a carrier
+    Address alone;            // … or a region of its own, 0 if not
     std::size_t bytes;
     StreamState* freed_on;
     StreamState* user;
@@ -197,6 +214,7 @@ class Pool::Impl {
   // engine_mutex_; streams that use a live block beside the one that will free it.
   std::unordered_map<Address, std::vector<Use>> uses_;
   std::vector<Deferred> deferred_;    // engine_mutex_
+  std::map<Address, Alone> alone_;    // engine_mutex_; passthrough only
   std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
 
   std::vector<std::unique_ptr<Carrier>> carriers_;        // engine_mutex_; every one ever made

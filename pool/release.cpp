@@ -31,6 +31,8 @@ Misuse Pool::Impl::release_live(void* pointer, StreamId stream, std::size_t byte
     Carrier* carrier = index_.carrier(address);
     const Misuse misuse = carrier != nullptr
                               ? release_small(carrier, address, *state, stream, bytes, &again)
+                          : config_.mode == PoolMode::passthrough
+                              ? release_alone(address, *state, stream, bytes, &again)
                               : release_span(address, *state, stream, bytes, &again);
     if (!again) return misuse;
     // The stream was retired, or the carrier moved, while this thread looked.
@@ -92,7 +94,7 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     if (user == &state && !deferred) account_out(state, requested, allocated);
   }
   // Before the frees of `user` are complete, so that it is not closed meanwhile.
-  if (deferred) defer({id, {}, allocated, &state, user, std::move(uses)});
+  if (deferred) defer({id, {}, 0, allocated, &state, user, std::move(uses)});
   if (user != &state || deferred) {
     const std::lock_guard lock(user->mutex);
     account_out(*user, requested, allocated);
@@ -112,6 +114,8 @@ void Pool::Impl::defer(Deferred deferred) {
     const std::lock_guard lock(use.state->mutex);
     if (!use.state->open || use.state->stream != use.stream) {
       use.state = nullptr;  // closed since, and it had passed its last point
+    } else if (use.state->is_arena) {
+      use.point = kNever;
     } else {
       use.point = use.state->retiring ? use.state->next_point - 1 : use.state->next_point;
       use.state->uncovered += use.state->retiring ? 0 : 1;
@@ -127,6 +131,7 @@ void Pool::Impl::defer(Deferred deferred) {
 }
 
 bool Pool::Impl::over(const Use& use) {
+  if (use.point == kNever) return !use.state->keeps.load(std::memory_order_relaxed);
   if (use.state->passed.load(std::memory_order_acquire) >= use.point) return true;
   const std::lock_guard lock(use.state->mutex);
   return !use.state->open || use.state->stream != use.stream;
@@ -140,9 +145,9 @@ bool Pool::Impl::release_deferred() {
     waiting.swap(deferred_);
   }
   if (waiting.empty()) return false;
-  const auto done = std::stable_partition(waiting.begin(), waiting.end(), [](Deferred& deferred) {
+  const auto done = std::stable_partition(waiting.begin(), waiting.end(), [&](Deferred& deferred) {
     std::erase_if(deferred.uses, over);
-    return !deferred.uses.empty();
+    return !deferred.uses.empty() || (deferred.alone != 0 && !free_alone(deferred.alone));
   });
   for (auto deferred = done; deferred != waiting.end(); ++deferred) {
     if (deferred->small) send_home(deferred->small);
@@ -150,7 +155,7 @@ bool Pool::Impl::release_deferred() {
   const std::lock_guard lock(engine_mutex_);
   for (auto deferred = done; deferred != waiting.end(); ++deferred) {
     const bool keeps = deferred->user->keeps.load(std::memory_order_relaxed);
-    if (!deferred->small) {
+    if (deferred->id != kNoExtent) {
       engine_.free(deferred->id, keeps ? Stamp{deferred->user->owner, kNever} : Stamp{});
     }
     deferred->freed_on->deferred -= deferred->bytes;
@@ -187,6 +192,9 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
   const std::lock_guard lock(engine_mutex_);
   if (slot != nullptr) {
     slot->shared = true;
+  } else if (const auto alone = alone_.find(address); alone != alone_.end()) {
+    if (!alone->second.live) return Misuse::double_free;
+    alone->second.shared = true;
   } else {
     const ExtentId id = index_.span(address);
     if (id == kNoExtent) return classify(address);
@@ -201,6 +209,13 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
 }
 
 Misuse Pool::Impl::classify(Address address) const {
+  if (config_.mode == PoolMode::passthrough) {
+    auto block = alone_.upper_bound(address);
+    if (block == alone_.begin()) return Misuse::foreign_pointer;
+    --block;
+    if (address >= block->first + block->second.requested) return Misuse::foreign_pointer;
+    return block->second.live ? Misuse::interior_pointer : Misuse::double_free;
+  }
   if (const ExtentId id = index_.span_before(address)) {
     const SpanEngine::Extent& block = engine_.at(id);
     if (address < block.end()) return Misuse::interior_pointer;

@@ -145,6 +145,9 @@ std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
     engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
       if (extent.block) add(extent.tag, extent.requested);
     });
+    for (const auto& [address, block] : alone_) {
+      if (block.live) add(block.tag, block.requested);
+    }
   }
   for (const StreamState* state : open_states()) {
     const std::lock_guard lock(state->mutex);
@@ -235,7 +238,7 @@ std::string Pool::Impl::validate() {
   if (std::string lie = engine_.validate(); !lie.empty()) return lie;
   if (std::string lie = backing_.validate(); !lie.empty()) return lie;
   // Extents tile what was mapped: used and free ones cover exactly the mappings.
-  if (traits_.virtual_memory) {
+  if (range_ != 0) {
     auto mapping = backing_.mappings().begin();
     Address covered = 0;
     std::string lie;
@@ -276,10 +279,15 @@ std::string Pool::Impl::validate() {
     }
   });
   if (!lie.empty()) return lie;
+  for (const auto& [address, block] : alone_) {
+    blocks += block.live ? 1 : 0;
+    allocated += block.live ? block.region.bytes : 0;
+    if (block.requested > block.region.bytes) return "pool: a region is smaller than its block";
+  }
   if (blocks != span_blocks_ || allocated != span_allocated_) {
     return "pool: live spans differ from their count";
   }
-  used += allocated;
+  if (config_.mode == PoolMode::pooled) used += allocated;
   for (const auto& [mapping, id] : stuck_) used += mapping.bytes;
   const std::uint64_t used_found = engine_.counts().used;
   engine_lock.unlock();
@@ -308,7 +316,7 @@ std::string Pool::Impl::validate() {
 
 std::uint64_t Pool::Impl::deferred_span_bytes() const {
   std::uint64_t bytes = 0;
-  for (const Deferred& deferred : deferred_) bytes += deferred.small ? 0 : deferred.bytes;
+  for (const Deferred& deferred : deferred_) bytes += deferred.id != kNoExtent ? deferred.bytes : 0;
   return bytes;
 }
 

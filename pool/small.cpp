@@ -240,7 +240,7 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
     state.cache.add_foreign(
         key, {carrier, block.index, state.next_point, static_cast<std::uint32_t>(allocated)});
   } else if (way == Way::deferred) {
-    defer({kNoExtent, block, allocated, &state, user, std::move(uses)});
+    defer({kNoExtent, block, 0, allocated, &state, user, std::move(uses)});
   }
   // Last, so that `user` is not closed before.
   if (user != owner || way == Way::deferred) {

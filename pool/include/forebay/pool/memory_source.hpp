@@ -62,7 +62,8 @@ class MemorySource {
   /// REQUIRES: `handle` is not mapped.
   virtual SourceResult release(Handle handle, std::size_t bytes) noexcept = 0;
 
-  // Plain memory: used by pools in passthrough mode and where virtual memory is missing.
+  // Plain memory: used by pools in passthrough mode (any number of bytes) and where virtual memory
+  // is missing. Addresses are multiples of 256 at least.
   virtual SourceResult allocate_region(std::size_t bytes, Address* address) noexcept = 0;
   virtual SourceResult free_region(Address address, std::size_t bytes) noexcept = 0;
 };

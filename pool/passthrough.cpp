@@ -1,0 +1,100 @@
+// Passthrough: each block is a region of the source, so that a memory checker sees its bounds.
+#include "pool/pool_impl.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+
+void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, StreamId stream) {
+  {
+    const std::lock_guard lock(state.mutex);
+    if (!serves(state, stream)) return nullptr;
+  }
+  Mapping region;
+  const auto attempt = [&] {
+    const std::lock_guard growth(growth_mutex_);
+    return !closed() && backing_.allocate_exactly(request.bytes, request.alignment, region).ok();
+  };
+  // What was freed goes back first: a use after it is to be seen.
+  poll_everybody();
+  Climb climb(*this);
+  Rung rung = Rung::map;
+  if (!climb.rung(rung, attempt)) {
+    rung = Rung::wait;
+    const bool found = climb.rung(rung, [&] {
+      while (wait_for_oldest()) {
+        if (attempt()) return true;
+      }
+      return false;
+    });
+    if (!found) throw_out_of_memory(request, state, climb.tried());
+  }
+  const std::lock_guard lock(state.mutex);
+  const std::lock_guard engine_lock(engine_mutex_);
+  const Address address = round_up(region.address, request.alignment);
+  backing_.add(region);
+  alone_[address] = {region, &state, request.tag, request.bytes, true, false};
+  ++span_blocks_;
+  span_allocated_ += region.bytes;
+  account_in(state, request.bytes, region.bytes, rung);
+  sample_levels();
+  return reinterpret_cast<void*>(address);
+}
+
+Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId stream,
+                                 std::size_t bytes, bool* again) {
+  Alone block;
+  std::vector<Use> uses;
+  {
+    const std::lock_guard lock(state.mutex);
+    const std::lock_guard engine_lock(engine_mutex_);
+    if (closed()) return Misuse::pool_closed;
+    if (!serves(state, stream)) {
+      *again = true;
+      return Misuse::none;
+    }
+    const auto found = alone_.find(address);
+    if (found == alone_.end() || !found->second.live) return classify(address);
+    if (bytes != 0 && bytes != found->second.requested) return Misuse::size_mismatch;
+    found->second.live = false;
+    block = found->second;
+    --span_blocks_;
+    span_allocated_ -= block.region.bytes;
+    if (block.shared) {
+      const auto shared = uses_.find(address);
+      uses = std::move(shared->second);
+      uses_.erase(shared);
+    }
+    // An arena's memory stays until its stream is retired.
+    if (block.user->keeps.load(std::memory_order_relaxed)) {
+      uses.push_back({block.user, block.user->stream, 0});
+    }
+  }
+  defer({kNoExtent, {}, address, block.region.bytes, &state, block.user, std::move(uses)});
+  const std::lock_guard lock(block.user->mutex);
+  account_out(*block.user, block.requested, block.region.bytes);
+  return Misuse::none;
+}
+
+// Gives the region of a freed block back to the source; false if the source refuses.
+bool Pool::Impl::free_alone(Address address) {
+  const std::lock_guard growth(growth_mutex_);
+  Mapping region;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    const auto found = alone_.find(address);
+    if (found == alone_.end()) return true;  // closed meanwhile
+    region = found->second.region;
+    // Out of the table before the source may hand the address out again.
+    alone_.erase(found);
+  }
+  const bool freed = backing_.free_region(region).ok();
+  const std::lock_guard lock(engine_mutex_);
+  if (freed) {
+    backing_.remove(region);
+  } else {
+    alone_[address] = {region, nullptr, nullptr, 0, false, false};
+  }
+  return freed;
+}
+
+}  // namespace forebay::pool

@@ -1,0 +1,67 @@
+#include "forebay/pool/pool.hpp"
+#include "pool/units.hpp"
+#include "tests/pool/world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::pool;
+using forebay::pool::test::World;
+
+TEST_CASE("in passthrough each block is a region of exactly its bytes") {
+  World world(World::Config{.mode = PoolMode::passthrough});
+  void* block = world.pool.allocate(1001, 1);
+  const auto address = reinterpret_cast<Address>(block);
+  CHECK(world.source->accessible(address, 1001));
+  CHECK_FALSE(world.source->accessible(address, 1002));
+  CHECK(world.source->regions() == 1);
+  CHECK(world.source->reservations() == 0);
+  CHECK(world.pool.stats().held.current == 1001);
+  CHECK(world.pool.try_deallocate(static_cast<char*>(block) + 1, 1) == Misuse::interior_pointer);
+  CHECK(world.pool.try_deallocate(static_cast<char*>(block) + 1001, 1) == Misuse::foreign_pointer);
+  CHECK(world.pool.try_deallocate(block, 1, 1000) == Misuse::size_mismatch);
+  CHECK(world.sound());
+}
+
+TEST_CASE("in passthrough a region goes back when its free has passed") {
+  World world(World::Config{.mode = PoolMode::passthrough});
+  world.timeline->work(1);
+  void* block = world.pool.allocate(5000, 1);
+  world.timeline->work(1);
+  world.pool.deallocate(block, 1);
+  CHECK(world.pool.stats().pending.current == 5000);
+  CHECK(world.pool.try_deallocate(block, 1) == Misuse::double_free);
+  (void)world.pool.allocate(10, 1);
+  CHECK(world.source->regions() == 2);
+  world.timeline->run_all();
+  (void)world.pool.allocate(10, 1);
+  CHECK(world.source->regions() == 2);
+  CHECK(world.pool.stats().pending.current == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("in passthrough a region that the source will not take back is tried again") {
+  World world(World::Config{.immediate = true, .mode = PoolMode::passthrough});
+  void* block = world.pool.allocate(5000, 1);
+  world.source->fail(SourceCall::free_region, 1, false);
+  world.pool.deallocate(block, 1);
+  void* other = world.pool.allocate(10, 1);
+  CHECK(world.source->regions() == 2);
+  CHECK(world.sound());
+  world.pool.deallocate(other, 1);
+  world.pool.trim();
+  CHECK(world.source->regions() == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("in passthrough alignment is kept and the capacity holds") {
+  World world(World::Config{.capacity = 4 * kMiB, .mode = PoolMode::passthrough});
+  void* block = world.pool.allocate(100, 1, {.alignment = 4096});
+  CHECK(reinterpret_cast<Address>(block) % 4096 == 0);
+  CHECK(world.sound());
+  CHECK_THROWS_AS(world.pool.allocate(4 * kMiB, 1), OutOfMemory);
+  world.pool.deallocate(block, 1);
+  // The host waits for the pending free, and then there is room.
+  CHECK(world.pool.allocate(4 * kMiB, 1) != nullptr);
+  CHECK(world.pool.stats().host_waits == 1);
+  CHECK(world.sound());
+}
