@@ -145,11 +145,11 @@ struct Program {
 /// Where the data of one run is. Addresses are of the executor's device. Outputs overlap no leaf,
 /// unless it is linear and begins at the same address.
 struct Binding {
-  Dims extents;                        ///< of the iteration space, `rank` of them, row-major
-  std::vector<const void*> leaves;     ///< first element of each leaf, offset included
-  std::vector<Dims> strides;           ///< for each leaf, elements; empty unless strided
-  std::vector<std::uint32_t> scalars;  ///< bit patterns
-  std::vector<void*> outputs;
+  Dims extents{};                        ///< of the iteration space, `rank` of them, row-major
+  std::vector<const void*> leaves{};     ///< first element of each leaf, offset included
+  std::vector<Dims> strides{};           ///< for each leaf, elements; empty unless strided
+  std::vector<std::uint32_t> scalars{};  ///< bit patterns
+  std::vector<void*> outputs{};
   void* reduction = nullptr;  ///< linear over the kept dimensions
 };
 

@@ -1,0 +1,142 @@
+#include "compute/fusion_limits.hpp"
+
+#include "tests/compute/support.hpp"
+
+using namespace forebay;
+using namespace forebay::compute;
+using namespace forebay::testing;
+
+namespace {
+
+Config with(const FusionConfig& fusion) {
+  Config config;
+  config.fusion = fusion;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("the stricter limit counts") {
+  FusionConfig config;
+  config.max_ops = 10;
+  config.max_inputs = 100;
+  config.pinned_fraction = 0.5;
+  const FusionLimits limits(config, Limits{.max_ops = 20, .max_leaves = 30}, 1000);
+  CHECK(limits.most.ops == 10);
+  CHECK(limits.most.leaves == 30);
+  CHECK(limits.most.pinned == 500);
+  CHECK(exceeded({.ops = 10, .leaves = 30}, limits) == nullptr);
+  CHECK(exceeded({.ops = 11}, limits)->counter == &FusionEndCounters::max_ops);
+  CHECK(exceeded({.leaves = 31}, limits)->counter == &FusionEndCounters::max_inputs);
+  CHECK(exceeded({.scalars = limits.most.scalars + 1}, limits)->counter ==
+        &FusionEndCounters::max_inputs);
+  CHECK(exceeded({.height = config.max_height + 1}, limits)->counter ==
+        &FusionEndCounters::max_height);
+}
+
+TEST_CASE("operations end an expression and are counted") {
+  FusionConfig fusion;
+  fusion.max_ops = 8;
+  const Host host(with(fusion));
+  Tensor t = host.f32({1, 2, 3});
+  for (int i = 0; i < 8; ++i) t = std::move(t) + 1.0;
+  CHECK(host.launches() == 0);
+  t = std::move(t) + 1.0;
+  CHECK(host.launches() == 1);
+  CHECK(host.fusion().ends.max_ops.load() == 1);
+  CHECK(t.to_host<float>() == std::vector<float>{10, 11, 12});
+  CHECK(host.launches() == 2);
+  CHECK(host.fusion().ends.read.load() == 1);
+  CHECK(host.fusion().operations.load() == 9);
+}
+
+TEST_CASE("height ends an expression and is counted") {
+  FusionConfig fusion;
+  fusion.max_height = 5;
+  const Host host(with(fusion));
+  Tensor t = host.f32({1, 2, 3});
+  for (int i = 0; i < 17; ++i) t = std::move(t) * 2.0;
+  CHECK(host.fusion().ends.max_height.load() == 3);
+  CHECK(host.fusion().ends.max_ops.load() == 0);
+  CHECK(t.to_host<float>() == std::vector<float>{131072, 262144, 393216});
+}
+
+TEST_CASE("inputs end an expression and are counted") {
+  FusionConfig fusion;
+  fusion.max_inputs = 4;
+  const Host host(with(fusion));
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 10; ++i) inputs.push_back(host.f32({static_cast<float>(i), 1}));
+  Tensor sum = inputs[0];
+  for (int i = 1; i < 4; ++i) sum = std::move(sum) + inputs[static_cast<std::size_t>(i)];
+  CHECK(host.launches() == 0);
+  for (int i = 4; i < 10; ++i) sum = std::move(sum) + inputs[static_cast<std::size_t>(i)];
+  CHECK(host.fusion().ends.max_inputs.load() == 2);
+  CHECK(sum.to_host<float>() == std::vector<float>{45, 10});
+}
+
+TEST_CASE("scalars count as inputs of their own kind") {
+  const Host host;
+  const std::uint64_t terms = Limits{}.max_scalars / 2 + 8;  // each brings two words of a key
+  Tensor sum = zeros({2}, host.device).eval();
+  double expected = 0;
+  for (std::uint64_t i = 0; i < terms; i += 2) {
+    const auto random = [&](std::uint64_t n) {
+      return random_uniform({2}, n << 32 | (1000 + n), host.device);
+    };
+    sum = std::move(sum) + (random(i) + random(i + 1));
+    expected += random(i).to_host<float>()[1] + random(i + 1).to_host<float>()[1];
+  }
+  CHECK(host.fusion().ends.max_inputs.load() == 1);
+  CHECK(host.fusion().ends.max_ops.load() == 0);
+  CHECK(sum.to_host<float>()[1] == Approx(expected).epsilon(1e-5));
+}
+
+TEST_CASE("bytes that only an expression keeps alive end it and are counted") {
+  Config config;
+  config.pool.capacity = std::size_t{64} << 20;
+  config.fusion.pinned_fraction = 0.25;
+  const Host host(config);
+  const std::int64_t quarter = (std::int64_t{16} << 20) / 4 / 2;  // half of the limit, in elements
+  const auto make = [&] { return zeros({quarter}, host.device).eval(); };
+  Tensor a = make() + make();
+  CHECK(host.fusion().ends.pinned_bytes.load() == 0);
+  Tensor b = std::move(a) + make();
+  CHECK(host.fusion().ends.pinned_bytes.load() == 1);
+  CHECK(b.node()->is(NodeKind::storage));
+  // Somebody else holds these: the expression pins nothing.
+  const Tensor held = make();
+  Tensor c = held + 1.0;
+  for (int i = 0; i < 5; ++i) c = std::move(c) + held;
+  CHECK(host.fusion().ends.pinned_bytes.load() == 1);
+}
+
+TEST_CASE("shared nodes are weighed once before they end anything") {
+  const Host host;
+  Tensor t = host.f32({1, 2});
+  // 2^40 operations when counted by use.
+  for (int i = 0; i < 40; ++i) t = t + t;
+  CHECK(host.launches() == 0);
+  const float big = std::ldexp(1.0F, 40);
+  CHECK(t.to_host<float>() == std::vector<float>{big, 2 * big});
+  CHECK(host.fusion().operations.load() == 40);
+}
+
+TEST_CASE("weights are bounds from above, and exact on demand") {
+  const Host host;
+  const Tensor a = host.f32({1, 2});
+  const Tensor x = a + 1.0;
+  const std::array<NodeRef, 2> operands{x.node(), x.node()};
+  const Weight bound = bound_weight(operands);
+  CHECK(bound.ops == 3);
+  CHECK(bound.leaves == 2);
+  CHECK(bound.scalars == 2);
+  CHECK(bound.height == 2);
+  Walk walk;
+  const Weight exact = exact_weight(operands, walk);
+  CHECK(exact.ops == 2);
+  CHECK(exact.leaves == 1);
+  CHECK(exact.scalars == 1);
+  CHECK(exact.height == 2);
+  CHECK(exact.pinned == 0);
+}

@@ -1,0 +1,143 @@
+#include "compute/host/block_program.hpp"
+
+#include <numeric>
+
+#include "tests/compute/support.hpp"
+
+using namespace forebay;
+using namespace forebay::compute;
+using namespace forebay::testing;
+
+namespace {
+
+Instruction step(Op op, Value a, Value b = 0) {
+  return {.op = op, .type = DType::f32, .a = a, .b = b};
+}
+
+std::vector<float> counted(std::size_t n, float first = 0) {
+  std::vector<float> values(n);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("intermediate values share buffers by their lifetimes") {
+  Program chain;
+  chain.leaves.resize(1);
+  for (Value i = 0; i < 100; ++i) chain.code.push_back(step(Op::neg, i));
+  chain.outputs = {{100}};
+  CHECK(host::BlockProgram(chain).buffers == 1);
+
+  Program wide;  // all results are needed at the end
+  wide.leaves.resize(1);
+  for (int i = 0; i < 8; ++i) wide.code.push_back(step(Op::neg, 0));
+  wide.code.push_back(step(Op::add, 1, 2));
+  for (Value i = 3; i <= 8; ++i) {
+    wide.code.push_back(step(Op::add, static_cast<Value>(wide.code.size()), i));
+  }
+  wide.outputs = {{static_cast<Value>(wide.code.size())}};
+  CHECK(host::BlockProgram(wide).buffers == 8);
+}
+
+TEST_CASE("a value that is used twice by one step frees one buffer") {
+  Program program;  // ((-x) * (-x)) used together with two later values
+  program.leaves.resize(1);
+  program.code = {step(Op::neg, 0), step(Op::mul, 1, 1), step(Op::neg, 0),
+                  step(Op::neg, 3), step(Op::add, 2, 3), step(Op::add, 5, 4)};
+  program.outputs = {{6}};
+  const host::BlockProgram compiled(program);
+  const auto x = counted(10, 1);
+  std::vector<float> out(10);
+  Binding binding{
+      .extents = {10}, .leaves = {x.data()}, .strides = {Dims()}, .outputs = {out.data()}};
+  host::BlockRun run(program, compiled, binding);
+  run.block(0, 10);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(out[i] == x[i] * x[i] - x[i] + x[i]);
+}
+
+TEST_CASE("an operation without a loop is an error") {
+  Program program;
+  program.leaves = {{DType::i32, Access::linear}};
+  program.code = {{.op = Op::exp, .type = DType::i32, .a = 0}};
+  program.outputs = {{1}};
+  CHECK(contains(message_of<Error>([&] { const host::BlockProgram compiled(program); }),
+                 "exp on i32"));
+}
+
+TEST_CASE("blocks store outputs at their place and nowhere else") {
+  Program program;
+  program.leaves.resize(1);
+  program.scalars = {DType::f32};
+  program.code = {step(Op::add, 0, 1), step(Op::mul, 2, 2)};
+  program.outputs = {{3}, {2}, {0}, {1}};  // results, a leaf, a scalar
+  const host::BlockProgram compiled(program);
+  const auto x = counted(100);
+  std::vector<std::vector<float>> out(4, std::vector<float>(100, -1.0F));
+  Binding binding{.extents = {100},
+                  .leaves = {x.data()},
+                  .strides = {Dims()},
+                  .scalars = {std::bit_cast<std::uint32_t>(1.0F)},
+                  .outputs = {out[0].data(), out[1].data(), out[2].data(), out[3].data()}};
+  host::BlockRun run(program, compiled, binding);
+  run.block(10, 20);
+  for (std::size_t i = 0; i < 100; ++i) {
+    const bool inside = i >= 10 && i < 30;
+    CHECK(out[0][i] == (inside ? (x[i] + 1) * (x[i] + 1) : -1));
+    CHECK(out[1][i] == (inside ? x[i] + 1 : -1));
+    CHECK(out[2][i] == (inside ? x[i] : -1));
+    CHECK(out[3][i] == (inside ? 1 : -1));
+  }
+}
+
+TEST_CASE("an output over a leaf is written when the leaf was read") {
+  Program program;
+  program.leaves.resize(1);
+  program.code = {step(Op::neg, 0), step(Op::mul, 0, 0)};
+  program.outputs = {{1}, {2}};
+  const host::BlockProgram compiled(program);
+  auto x = counted(50, 1);
+  std::vector<float> squares(50);
+  Binding binding{.extents = {50},
+                  .leaves = {x.data()},
+                  .strides = {Dims()},
+                  .outputs = {x.data(), squares.data()}};
+  host::BlockRun run(program, compiled, binding);
+  run.block(0, 50);
+  for (std::size_t i = 0; i < 50; ++i) {
+    const auto v = static_cast<float>(i + 1);
+    CHECK(x[i] == -v);
+    CHECK(squares[i] == v * v);
+  }
+}
+
+TEST_CASE("strided leaves are read from any place of the space") {
+  Program program;
+  program.leaves = {{DType::f32, Access::strided}};
+  program.rank = 3;
+  program.outputs = {{0}};
+  const host::BlockProgram compiled(program);
+  const Dims extents{5, 6, 7};
+  const auto x = counted(2000);
+  for (const Dims& strides : {Dims{42, 7, 1}, Dims{1, 5, 30}, Dims{0, 7, 1}, Dims{7, 0, 1},
+                              Dims{6, 1, 0}, Dims{100, 10, 2}, Dims{0, 0, 3}}) {
+    std::vector<float> out(210);
+    Binding binding{
+        .extents = extents, .leaves = {x.data()}, .strides = {strides}, .outputs = {out.data()}};
+    host::BlockRun run(program, compiled, binding);
+    for (std::size_t first = 0; first < 210; first += 13) {
+      for (const std::size_t n : {1U, 5U, 13U}) {
+        if (first + n > 210) continue;
+        std::fill(out.begin(), out.end(), -1.0F);
+        run.block(first, n);
+        for (std::size_t i = 0; i < 210; ++i) {
+          const std::int64_t at = static_cast<std::int64_t>(i) / 42 * strides[0] +
+                                  static_cast<std::int64_t>(i) / 7 % 6 * strides[1] +
+                                  static_cast<std::int64_t>(i) % 7 * strides[2];
+          const bool inside = i >= first && i < first + n;
+          REQUIRE(out[i] == (inside ? static_cast<float>(at) : -1.0F));
+        }
+      }
+    }
+  }
+}

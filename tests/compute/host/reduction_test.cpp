@@ -1,0 +1,93 @@
+#include "compute/host/reduction.hpp"
+
+#include "tests/compute/support.hpp"
+
+using namespace forebay;
+using namespace forebay::compute;
+using namespace forebay::testing;
+
+namespace {
+
+// Sums of 0, 1, 2 … over the reduced dimensions of `extents`, as the host makes them.
+std::vector<float> sums(const Dims& extents, std::uint8_t reduced, host::Threads& threads,
+                        ReduceOp op = ReduceOp::sum, DType type = DType::f32) {
+  Program program;
+  program.leaves = {{type, Access::linear}};
+  program.rank = static_cast<std::uint8_t>(extents.size());
+  program.reduced_dims = reduced;
+  program.reduction = Reduction{op, 0};
+  std::int64_t results = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (((reduced >> d) & 1) == 0) results *= extents[d];
+  }
+  std::vector<std::uint32_t> data;
+  for (std::int64_t i = 0; i < checked_numel(extents); ++i) {
+    data.push_back(type == DType::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(i))
+                                      : static_cast<std::uint32_t>(i));
+  }
+  std::vector<std::uint32_t> out(static_cast<std::size_t>(results), 0xdeadbeef);
+  const Binding binding{
+      .extents = extents, .leaves = {data.data()}, .strides = {Dims()}, .reduction = out.data()};
+  host::reduce(program, host::BlockProgram(program), binding, threads);
+  std::vector<float> values;
+  for (const std::uint32_t bits : out) {
+    values.push_back(type == DType::f32 ? std::bit_cast<float>(bits) : static_cast<float>(bits));
+  }
+  return values;
+}
+
+std::vector<float> expected(const Dims& extents, std::uint8_t reduced) {
+  std::vector<double> result;
+  Dims strides = extents;
+  std::int64_t stride = 1;
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    const bool r = ((reduced >> d) & 1) != 0;
+    strides[d] = r ? 0 : stride;
+    if (!r) stride *= extents[d];
+  }
+  result.assign(static_cast<std::size_t>(stride), 0.0);
+  for (std::int64_t i = 0; i < checked_numel(extents); ++i) {
+    std::int64_t rest = i;
+    std::int64_t at = 0;
+    for (std::size_t d = extents.size(); d-- > 0;) {
+      at += rest % extents[d] * strides[d];
+      rest /= extents[d];
+    }
+    result[static_cast<std::size_t>(at)] += static_cast<double>(i);
+  }
+  return {result.begin(), result.end()};
+}
+
+}  // namespace
+
+TEST_CASE("every way in which tiles cut an iteration space") {
+  host::Threads one(1);
+  host::Threads three(3);
+  const std::vector<Dims> spaces{{5},          {1024},       {1025},          {70'000},
+                                 {3, 5},       {3, 1024},    {3, 1025},       {1025, 3},
+                                 {70'000, 2},  {2, 70'000},  {200, 1},        {5, 200, 3},
+                                 {4, 3, 2000}, {2000, 3, 4}, {3, 2, 3, 2, 5}, {130, 2, 130}};
+  for (const Dims& extents : spaces) {
+    for (unsigned reduced = 1; reduced < 1U << extents.size(); ++reduced) {
+      INFO(to_string(extents) << " reduced " << reduced);
+      const auto mask = static_cast<std::uint8_t>(reduced);
+      const auto result = sums(extents, mask, one);
+      const auto wanted = expected(extents, mask);
+      REQUIRE(result.size() == wanted.size());
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        REQUIRE(result[i] == Approx(wanted[i]).epsilon(1e-6));
+      }
+      REQUIRE(sums(extents, mask, three) == result);
+    }
+  }
+}
+
+TEST_CASE("means divide at the end, integers wrap") {
+  host::Threads threads(2);
+  CHECK(sums({3, 4}, 0b10, threads, ReduceOp::mean) == std::vector<float>{1.5F, 5.5F, 9.5F});
+  CHECK(sums({3, 4}, 0b11, threads, ReduceOp::mean) == std::vector<float>{5.5F});
+  CHECK(sums({100'000}, 1, threads, ReduceOp::sum, DType::i32)[0] ==
+        static_cast<float>(static_cast<std::uint32_t>(100'000ULL * 99'999 / 2)));
+  CHECK(sums({50'000, 2}, 0b01, threads, ReduceOp::sum, DType::i32)[0] ==
+        static_cast<float>(static_cast<std::uint32_t>(50'000ULL * 49'999)));
+}

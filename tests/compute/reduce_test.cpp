@@ -1,0 +1,245 @@
+#include <limits>
+#include <random>
+
+#include "tests/compute/support.hpp"
+
+using namespace forebay;
+using namespace forebay::testing;
+
+namespace {
+
+struct Reference {
+  Dims shape;
+  std::vector<double> sums;
+  std::vector<double> magnitudes;
+  std::int64_t elements = 1;
+};
+
+// Sums in double, element by element.
+Reference reference(const std::vector<float>& values, const Dims& shape,
+                    const std::vector<int>& axes, bool keepdim) {
+  Reference result;
+  std::vector<bool> reduced(shape.size(), axes.empty());
+  for (const int axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
+  Dims steps = shape;
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    steps[d] = reduced[d] ? 0 : stride;
+    if (!reduced[d]) stride *= shape[d];
+  }
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (!reduced[d]) result.shape.push_back(shape[d]);
+    if (reduced[d] && keepdim) result.shape.push_back(1);
+    if (reduced[d]) result.elements *= shape[d];
+  }
+  result.sums.assign(static_cast<std::size_t>(stride), 0.0);
+  result.magnitudes = result.sums;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::int64_t rest = static_cast<std::int64_t>(i);
+    std::int64_t at = 0;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      at += rest % shape[d] * steps[d];
+      rest /= shape[d];
+    }
+    result.sums[static_cast<std::size_t>(at)] += values[i];
+    result.magnitudes[static_cast<std::size_t>(at)] += std::abs(values[i]);
+  }
+  return result;
+}
+
+std::vector<float> random_values(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> between(-1.0F, 1.0F);
+  std::vector<float> values(n);
+  for (float& v : values) v = between(random);
+  return values;
+}
+
+bool close(const std::vector<float>& result, const Reference& expected, double scale = 1.0) {
+  if (result.size() != expected.sums.size()) return false;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const double error = std::abs(result[i] - expected.sums[i] * scale);
+    if (error > 1e-6 * expected.magnitudes[i] * scale + 1e-30) {
+      UNSCOPED_INFO("element " << i << ": " << result[i] << " for " << expected.sums[i] * scale);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("sums and means over all subsets of axes, of many shapes") {
+  Config config;
+  config.host_threads = 2;
+  const Host host(config);
+  const std::vector<Dims> shapes{
+      {1},          {7},          {5000},        {3, 5},          {300, 5},
+      {5, 300},     {2, 2100},    {2100, 2},     {4, 3, 5},       {2, 1100, 3},
+      {1, 4, 1, 6}, {3, 2, 4, 5}, {70, 3, 7, 9}, {2, 3, 2, 3, 2}, {2, 2, 2, 2, 2, 2, 2, 2},
+      {17, 64, 130}};
+  for (const Dims& shape : shapes) {
+    const auto values = random_values(static_cast<std::size_t>(checked_numel(shape)), 3);
+    const Tensor t = host.f32(values, shape);
+    for (unsigned subset = 0; subset < 1U << shape.size(); ++subset) {
+      std::vector<int> axes;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (((subset >> d) & 1U) != 0) axes.push_back(static_cast<int>(d));
+      }
+      for (const bool keepdim : {false, true}) {
+        const Reference expected = reference(values, shape, axes, keepdim);
+        INFO(to_string(shape) << " subset " << subset << (keepdim ? " kept" : ""));
+        const Tensor sum = t.sum(axes, keepdim);
+        REQUIRE(sum.shape() == expected.shape);
+        REQUIRE(close(sum.to_host<float>(), expected));
+        const Tensor mean = t.mean(axes, keepdim);
+        REQUIRE(mean.shape() == expected.shape);
+        REQUIRE(
+            close(mean.to_host<float>(), expected, 1.0 / static_cast<double>(expected.elements)));
+      }
+    }
+  }
+}
+
+TEST_CASE("sums of strided views") {
+  const Host host;
+  const auto values = random_values(6 * 50 * 7, 4);
+  const Tensor t = host.f32(values, {6, 50, 7});
+  const Tensor turned = t.transpose(0, 2);  // [7, 50, 6]
+  const auto elements = turned.to_host<float>();
+  for (unsigned subset = 0; subset < 8; ++subset) {
+    std::vector<int> axes;
+    for (int d = 0; d < 3; ++d) {
+      if (((subset >> d) & 1U) != 0) axes.push_back(d);
+    }
+    INFO("subset " << subset);
+    const Tensor again = t.transpose(0, 2);
+    CHECK(close(again.sum(axes).to_host<float>(), reference(elements, {7, 50, 6}, axes, false)));
+  }
+  const Tensor row = host.f32({1, 2, 3});
+  CHECK(row.broadcast_to({1000, 3}).sum().item() == 6000);
+  const std::vector<int> first{0};
+  CHECK(row.broadcast_to({1000, 3}).sum(first).to_host<float>() ==
+        std::vector<float>{1000, 2000, 3000});
+  CHECK(host.f32({2}, Dims()).broadcast_to({3000}).sum().item() == 6000);
+}
+
+TEST_CASE("integer sums are exact modulo 2^32") {
+  const Host host;
+  std::vector<std::int32_t> values(5003);
+  std::mt19937 random(5);
+  std::uint32_t expected = 0;
+  for (auto& v : values) {
+    v = static_cast<std::int32_t>(random());
+    expected += static_cast<std::uint32_t>(v);
+  }
+  const Tensor t = host.i32(values);
+  CHECK(t.sum().item<std::int32_t>() == static_cast<std::int32_t>(expected));
+  CHECK(t.sum().dtype() == DType::i32);
+  const std::vector<int> axis{0};
+  const auto columns = t.reshape({5003, 1}).broadcast_to({5003, 3}).sum(axis);
+  CHECK(columns.to_host<std::int32_t>() ==
+        std::vector<std::int32_t>(3, static_cast<std::int32_t>(expected)));
+  CHECK(contains(message_of<ShapeError>([&] { (void)t.mean(); }), "mean needs f32"));
+}
+
+TEST_CASE("long sums stay exact where a running sum sticks") {
+  const Host host;
+  const std::int64_t n = std::int64_t{1} << 26;
+  CHECK(full({n}, 1.0F, host.device).sum().item() == static_cast<float>(n));
+  CHECK(full({n}, 0.1F, host.device).mean().item() == Approx(0.1F).epsilon(1e-6));
+  const std::vector<int> axis{0};
+  const auto columns = full({n / 4, 4}, 1.0F, host.device).sum(axis).to_host<float>();
+  CHECK(columns == std::vector<float>(4, static_cast<float>(n / 4)));
+}
+
+TEST_CASE("the map in front is fused, and stored only for those who hold it") {
+  const Host host;
+  Tensor t = host.f32({1, 2, 3});
+  t = std::move(t) + 1.0;
+  CHECK(t.sum().item() == 9);
+  CHECK(host.launches() == 1);
+  CHECK(t.to_host<float>() == std::vector<float>{2, 3, 4});
+  CHECK(host.launches() == 1);  // stored by the sum
+  const auto total = [&] { return host.device.pool().stats().allocations.total; };
+  const auto before = total();
+  CHECK((t * 2.0).sum().item() == 18);
+  CHECK(total() == before + 1);  // the result alone
+  CHECK(host.launches() == 2);
+  const Tensor inner = t + 10.0;
+  CHECK((inner * 2.0).sum().item() == 78);
+  CHECK(inner.to_host<float>() == std::vector<float>{12, 13, 14});
+  CHECK(host.launches() == 3);
+}
+
+TEST_CASE("a result does not depend on the number of threads") {
+  std::vector<float> sums;
+  std::vector<std::vector<float>> columns;
+  const std::vector<int> axis{0};
+  for (const std::uint32_t threads : {1U, 2U, 5U}) {
+    Config config;
+    config.host_threads = threads;
+    const Host host(config);
+    const Tensor t = random_normal({1000, 1237}, 3, host.device).eval();
+    sums.push_back(t.sum().item());
+    columns.push_back(t.sum(axis).to_host<float>());
+  }
+  CHECK(sums[0] == sums[1]);
+  CHECK(sums[0] == sums[2]);
+  CHECK(columns[0] == columns[1]);
+  CHECK(columns[0] == columns[2]);
+}
+
+TEST_CASE("a sum does not depend on where a row stands or where fusion cut") {
+  const Host host;
+  const auto row = random_values(777, 8);
+  std::vector<float> twice = row;
+  twice.insert(twice.end(), row.begin(), row.end());
+  const std::vector<int> axis{1};
+  const auto sums = host.f32(twice, {2, 777}).sum(axis).to_host<float>();
+  CHECK(sums[0] == sums[1]);
+  const Tensor t = host.f32(row);
+  const float fused = (t * 3.0 + 1.0).sum().item();
+  Tensor cut = (t * 3.0).eval();
+  cut = (std::move(cut) + 1.0).eval();
+  CHECK(cut.sum().item() == fused);
+}
+
+TEST_CASE("NaN and infinity go through sums") {
+  const Host host;
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::isnan(host.f32({1, nan, 2}).sum().item()));
+  CHECK(host.f32({1, inf, 2}).sum().item() == inf);
+  CHECK(std::isnan(host.f32({-inf, inf}).sum().item()));
+}
+
+TEST_CASE("sums of nothing and of one thing") {
+  const Host host;
+  CHECK(zeros({0}, host.device).sum().item() == 0);
+  CHECK(std::isnan(zeros({0}, host.device).mean().item()));
+  CHECK(zeros({0}, host.device, DType::i32).sum().item<std::int32_t>() == 0);
+  CHECK(zeros({0}, host.device, DType::i32).sum().dtype() == DType::i32);
+  const std::vector<int> last{-1};
+  const std::vector<int> first{0};
+  CHECK(zeros({3, 0}, host.device).sum(last).to_host<float>() == std::vector<float>(3, 0.0F));
+  CHECK(zeros({3, 0}, host.device).sum(first).to_host<float>().empty());
+  CHECK(zeros({0, 3}, host.device).sum(first, true).shape() == Dims{1, 3});
+  CHECK(host.f32({5}, Dims()).sum().item() == 5);
+  CHECK(host.f32({5}, Dims()).mean().item() == 5);
+  CHECK((host.f32({5}, {1, 1}) + 1.0).sum().shape() == Dims());
+  CHECK(host.f32({1, 2}, {1, 2}).sum(first).to_host<float>() == std::vector<float>{1, 2});
+}
+
+TEST_CASE("axes are checked") {
+  const Host host;
+  const Tensor t = counting(host, {2, 3});
+  const auto over = [&](std::vector<int> axes) { return [&t, axes] { (void)t.sum(axes); }; };
+  CHECK(contains(message_of<ShapeError>(over({2})), "axis 2"));
+  CHECK(contains(message_of<ShapeError>(over({2})), "[2, 3]"));
+  CHECK_THROWS_AS(over({-3})(), ShapeError);
+  CHECK(contains(message_of<ShapeError>(over({0, -2})), "twice"));
+  const std::vector<int> last{-1};
+  CHECK(t.sum(last).to_host<float>() == std::vector<float>{3, 12});
+  CHECK_THROWS_AS(host.f32({1}, Dims()).sum(last), ShapeError);
+}

@@ -1,0 +1,47 @@
+#include "compute/registry.hpp"
+
+#include "tests/compute/test_backend.hpp"
+
+using namespace forebay;
+using namespace forebay::compute;
+using namespace forebay::testing;
+
+TEST_CASE("a backend from outside the library computes") {
+  const ScriptedHost scripted;
+  const Host& host = scripted.host;
+  const Tensor a = host.f32({1, 2, 3});
+  const Tensor b = exp(a * 0.0) + a;
+  CHECK(b.to_host<float>() == std::vector<float>{2, 3, 4});
+  CHECK(ScriptedHost::script.second_runs == 1);
+}
+
+TEST_CASE("a device keeps its backend, later devices get the registered one") {
+  const Host before;
+  Backend* const kept = &backend_of(before.device);
+  const BackendFactory original = register_backend(
+      DeviceKind::host, [](Device& /*device*/) { return std::unique_ptr<Backend>(); });
+  REQUIRE(original != nullptr);
+  CHECK(&backend_of(before.device) == kept);
+  const Host after;
+  const std::string message = message_of<DeviceError>([&] { (void)backend_of(after.device); });
+  register_backend(DeviceKind::host, original);
+  CHECK(contains(message, "host"));
+  // Nothing was kept of the failure.
+  CHECK_NOTHROW(backend_of(after.device));
+  CHECK(backend_of(after.device).executors().back()->name() == "host");
+}
+
+TEST_CASE("a kind of device without a factory is an error") {
+  const BackendFactory original = register_backend(DeviceKind::host, nullptr);
+  const Host host;
+  const std::string message = message_of<DeviceError>([&] { (void)zeros({2}, host.device); });
+  CHECK(register_backend(DeviceKind::host, original) == nullptr);
+  CHECK(contains(message, "no compute backend is registered for host"));
+}
+
+TEST_CASE("tensors may be used while the backend is locked") {
+  const Host host;
+  const auto lock = lock_backend(host.device);
+  CHECK(lock.owns_lock());
+  CHECK((host.f32({1, 2}) + 1.0).sum().item() == 5);
+}
