@@ -1,4 +1,4 @@
-// Compiled kernels of one CUDA device, by the digest of their source.
+// Compiled kernels of one CUDA device, by their source.
 #pragma once
 
 #include <cuda.h>
@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 
 #include "runtime/driver/nvrtc_api.hpp"
@@ -32,6 +33,9 @@ class KernelCache {
   /// The kernel `entry` of `source`, loaded. Throws CompileError with the compiler's log (each
   /// time: what did not compile once is not compiled again), DriverError, ClosedError.
   [[nodiscard]] CUfunction get(std::string_view source, const std::string& entry);
+  /// Opens the compiler and compiles an empty kernel on a thread of its own: the first compilation
+  /// of a process takes some 40 ms longer than the next. Returns at once; twice is fine.
+  void prepare();
   /// Unloads everything. REQUIRES: no launch is in flight and nobody is inside `get`.
   void clear() noexcept;
 
@@ -48,8 +52,10 @@ class KernelCache {
   void load(Entry& kernel, const std::string& cubin, const std::string& entry) const;
 
   CudaDevice& device_;
+  std::mutex nvrtc_mutex_;                         // held while opening
+  std::shared_ptr<const driver::NvrtcApi> nvrtc_;  // nvrtc_mutex_
   std::mutex mutex_;
-  std::shared_ptr<const driver::NvrtcApi> nvrtc_;                    // mutex_
+  std::thread warm_up_;                                              // mutex_
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // mutex_; entry and source
 };
 

@@ -115,6 +115,20 @@ TEST_CASE("threads that want one kernel compile it once") {
   CHECK(std::set<CUfunction>(found.begin(), found.end()).size() == 1);
 }
 
+TEST_CASE("preparing the compiler counts as no kernel, and may be cut short") {
+  {
+    Bench bench;
+    bench.kernels.prepare();
+    bench.kernels.prepare();
+  }
+  Bench bench;
+  bench.kernels.prepare();
+  CHECK(bench.kernels.get(source(1), "store") != nullptr);
+  bench.device->close();
+  CHECK(bench.counters.compiled == 1);
+  CHECK(bench.driver.leaks() == "");
+}
+
 TEST_CASE("closing the device unloads its kernels, and none is given out after") {
   Bench bench;
   (void)bench.kernels.get(source(1), "store");
