@@ -200,7 +200,8 @@ ExtentId Pool::Impl::steal(const Request& request, StreamState& state) {
     std::size_t waste = ~std::size_t{0};
     for (const StreamState* other : others) {
       if (other->keeps || other == &state) continue;
-      const Fit fit = engine_.find(other->owner, request.span, request.alignment);
+      Fit fit = engine_.find_oldest(other->owner, request.span, request.alignment);
+      if (!fit) fit = engine_.find(other->owner, request.span, request.alignment);
       if (fit && engine_.at(fit.first).bytes - request.span < waste) {
         best = fit;
         waste = engine_.at(fit.first).bytes - request.span;

@@ -182,7 +182,15 @@ void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,
   failed_.fetch_add(1, std::memory_order_relaxed);
   const PoolStats now = stats();
   const std::size_t device_free = source_.free_bytes();
-  const std::uint64_t reusable = now.pending.current + now.free.current;
+  std::uint64_t reusable = now.pending.current + now.free.current;
+  {
+    // What a capture keeps is nobody else's.
+    const std::vector<StreamState*> states = open_states();
+    const std::lock_guard lock(engine_mutex_);
+    for (const StreamState* other : states) {
+      if (other->keeps && other != &state) reusable -= engine_.pending(other->owner);
+    }
+  }
   // The key that would have helped most plainly.
   std::string help;
   if (request.bytes > config_.capacity || now.held.current + request.span > now.capacity) {

@@ -198,6 +198,16 @@ Fit SpanEngine::find(Owner owner, std::size_t bytes, std::size_t alignment) cons
   return best;
 }
 
+Fit SpanEngine::find_oldest(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept {
+  unsigned probe = 0;
+  for (ExtentId id = owners_[owner]->queue_head; id != 0 && probe < kOldestProbe;
+       id = at(id).queue_next, ++probe) {
+    const Address address = round_up(at(id).address, alignment);
+    if (address + bytes <= at(id).end() && at(id).stamp.point != kNever) return {id, address};
+  }
+  return {};
+}
+
 template <typename Usable>
 Fit SpanEngine::run_from(ExtentId start, std::size_t bytes, std::size_t alignment,
                          std::size_t& budget, Usable&& usable) const noexcept {

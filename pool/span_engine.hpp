@@ -100,6 +100,9 @@ class SpanEngine {
 
   /// The tightest of a bounded number of free ranges that `owner` may take at once.
   [[nodiscard]] Fit find(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept;
+  /// The range of `owner` that has been free for longest, among a bounded number of those that fit.
+  [[nodiscard]] Fit find_oldest(Owner owner, std::size_t bytes,
+                                std::size_t alignment) const noexcept;
   /// A run of neighbouring ranges that belong to `owner` or to everybody. Looks at `budget` ranges.
   [[nodiscard]] Fit find_run(Owner owner, std::size_t bytes, std::size_t alignment,
                              std::size_t budget) const noexcept;
@@ -197,6 +200,7 @@ class SpanEngine {
   static constexpr unsigned kProbe = 16;
   static constexpr unsigned kProbeBins = 4;
   static constexpr unsigned kGrowthProbe = 32;
+  static constexpr unsigned kOldestProbe = 64;
 
   struct OwnerState {
     Bins bins;

@@ -1,0 +1,187 @@
+#include <vector>
+
+#include "forebay/pool/pool.hpp"
+#include "pool/units.hpp"
+#include "tests/pool/world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::pool;
+using forebay::pool::test::World;
+
+namespace {
+
+void work_and_free(World& world, void* block, StreamId stream) {
+  world.timeline->work(stream);
+  REQUIRE(world.pool.try_deallocate(block, stream) == Misuse::none);
+}
+
+}  // namespace
+
+// Three streams. A frees memory under work; B takes it after a wait on A and gives it back at once,
+// so that it has done nothing on it; C takes it from B. If C waits for what B had recorded before
+// its own wait on A, C runs while A still works on the memory.
+TEST_CASE("memory that was stolen carries the thief's order with it") {
+  World world(World::Config{.capacity = 10 * kMiB, .point_every_frees = 1});
+  constexpr StreamId a = 1, b = 2, c = 3;
+  // B has a recorded point from before.
+  void* early = world.pool.allocate(2 * kMiB, b);
+  work_and_free(world, early, b);
+  void* block = world.pool.allocate(8 * kMiB, a);
+  const std::uint64_t use = world.timeline->work(a);
+  work_and_free(world, block, a);
+  void* stolen = world.pool.allocate(8 * kMiB, b);
+  REQUIRE(stolen == block);
+  CHECK(world.timeline->ordered(b, a, use));
+  REQUIRE(world.pool.try_deallocate(stolen, b) == Misuse::none);
+  void* again = world.pool.allocate(8 * kMiB, c);
+  REQUIRE(again == block);
+  CHECK(world.timeline->ordered(c, a, use));
+  CHECK(world.pool.stats().ladder.steal.count == 2);
+  CHECK(world.pool.stats().host_waits == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("merging never makes one stream's memory another's") {
+  // Neighbours freed on two streams are taken as one range by a third, which waits for both.
+  World world(World::Config{.capacity = 8 * kMiB});
+  void* left = world.pool.allocate(4 * kMiB, 1);
+  void* right = world.pool.allocate(4 * kMiB, 2);
+  const std::uint64_t one = world.timeline->work(1);
+  const std::uint64_t two = world.timeline->work(2);
+  REQUIRE(world.pool.try_deallocate(left, 1) == Misuse::none);
+  REQUIRE(world.pool.try_deallocate(right, 2) == Misuse::none);
+  CHECK(world.pool.stats().span.extents >= 2);
+  void* both = world.pool.allocate(8 * kMiB, 3);
+  CHECK(both == left);
+  CHECK(world.timeline->ordered(3, 1, one));
+  CHECK(world.timeline->ordered(3, 2, two));
+  CHECK(world.sound());
+}
+
+TEST_CASE("a steal waits for the block's own point, not for the newest") {
+  World world(World::Config{.capacity = 8 * kMiB, .point_every_frees = 1});
+  void* first = world.pool.allocate(4 * kMiB, 1);
+  void* second = world.pool.allocate(4 * kMiB, 1);
+  work_and_free(world, first, 1);
+  const std::uint64_t later = world.timeline->work(1);
+  work_and_free(world, second, 1);
+  void* stolen = world.pool.allocate(4 * kMiB, 2);
+  CHECK(stolen == first);
+  CHECK(world.timeline->ordered(2, 1, 1));
+  CHECK_FALSE(world.timeline->ordered(2, 1, later));
+}
+
+TEST_CASE("points are recorded after so many frees, and asked about only on a miss") {
+  World world(World::Config{.capacity = 64 * kMiB});
+  void* warm = world.pool.allocate(1000, 1);
+  const std::uint64_t before = world.pool.stats().timeline.queries;
+  for (int i = 0; i < 64 * 10; ++i) {
+    world.pool.deallocate(warm, 1);
+    warm = world.pool.allocate(1000, 1);
+  }
+  const PoolStats stats = world.pool.stats();
+  CHECK(stats.timeline.records == 10);
+  CHECK(stats.timeline.queries == before);
+  CHECK(stats.streams.front().points_recorded == 10);
+  // However many frees come, points under way stay bounded.
+  for (int i = 0; i < 64 * 200; ++i) {
+    world.pool.deallocate(warm, 1);
+    warm = world.pool.allocate(1000, 1);
+  }
+  CHECK(world.timeline->live_points() <= 64);
+}
+
+TEST_CASE("a free that leaves a handle idle records a point soon") {
+  World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 16; ++i) blocks.push_back(world.pool.allocate(2 * kMiB, 1));
+  for (void* block : blocks) world.pool.deallocate(block, 1);
+  CHECK(world.pool.stats().timeline.records == 2);
+}
+
+TEST_CASE("idle handles move to where a large block needs them") {
+  World world(World::Config{.capacity = 16 * kMiB, .handle_size = 2 * kMiB, .immediate = true});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(world.pool.allocate(2 * kMiB, 1));
+  for (std::size_t i = 0; i < 8; i += 2) world.pool.deallocate(blocks[i], 1);
+  // Half of the capacity is free, but never more than 2 MiB in one piece.
+  void* large = world.pool.allocate(8 * kMiB, 1);
+  REQUIRE(large != nullptr);
+  CHECK(world.source->accessible(reinterpret_cast<Address>(large), 8 * kMiB));
+  CHECK(world.pool.stats().ladder.trim.count == 1);
+  CHECK(world.source->calls(SourceCall::create) == 8);
+  CHECK(world.pool.stats().held.current == 16 * kMiB);
+  CHECK(world.sound());
+}
+
+TEST_CASE("the host waits only when nothing else is left, and counts it") {
+  World world(World::Config{.capacity = 8 * kMiB});
+  void* block = world.pool.allocate(6 * kMiB, 1);
+  CHECK(world.pool.record_use(block, 2) == Misuse::none);
+  world.timeline->work(2);
+  work_and_free(world, block, 1);
+  // A block that waits for two streams cannot be stolen.
+  CHECK(world.pool.allocate(6 * kMiB, 3) == block);
+  CHECK(world.timeline->ordered(3, 2, 1));
+  const PoolStats stats = world.pool.stats();
+  CHECK(stats.ladder.wait.count == 1);
+  CHECK(stats.host_waits >= 1);
+  CHECK(world.sound());
+}
+
+TEST_CASE("with no time to wait a pending block ends in OutOfMemory and stays whole") {
+  World world(World::Config{.capacity = 8 * kMiB, .wait_limit_ms = 0});
+  void* block = world.pool.allocate(6 * kMiB, 1);
+  CHECK(world.pool.record_use(block, 2) == Misuse::none);
+  work_and_free(world, block, 1);
+  CHECK_THROWS_AS(world.pool.allocate(6 * kMiB, 3), OutOfMemory);
+  CHECK(world.pool.stats().host_waits == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("a wait that fails gives the claim back under its old condition") {
+  World world(World::Config{.capacity = 8 * kMiB, .wait_limit_ms = 0});
+  void* block = world.pool.allocate(6 * kMiB, 1);
+  work_and_free(world, block, 1);
+  world.timeline->fail_waits(1);
+  CHECK_THROWS_AS(world.pool.allocate(6 * kMiB, 2), OutOfMemory);
+  CHECK(world.pool.stats().pending.current == 6 * kMiB);
+  CHECK(world.sound());
+  CHECK(world.pool.allocate(6 * kMiB, 2) == block);
+  CHECK(world.timeline->ordered(2, 1, 1));
+}
+
+TEST_CASE("a record that fails delays the memory and loses nothing") {
+  World world(World::Config{.capacity = 8 * kMiB, .wait_limit_ms = 0});
+  void* block = world.pool.allocate(6 * kMiB, 1);
+  work_and_free(world, block, 1);
+  world.timeline->fail_records(100);
+  CHECK_THROWS_AS(world.pool.allocate(6 * kMiB, 2), OutOfMemory);
+  CHECK(world.sound());
+  world.timeline->fail_records(0);
+  CHECK(world.pool.allocate(6 * kMiB, 2) == block);
+  CHECK(world.timeline->ordered(2, 1, 1));
+  CHECK(world.sound());
+}
+
+TEST_CASE("one stream runs far ahead of its device without a wait, and what it holds settles") {
+  World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB});
+  // Neighbours of many sizes whose frees carry many points serve their own stream as one.
+  std::uint64_t settled = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<void*> blocks;
+    for (int j = 0; j < 5; ++j) {
+      blocks.push_back(world.pool.allocate(std::size_t(1 + (i + j) % 5) * 2 * kMiB, 1));
+      world.timeline->work(1);
+    }
+    for (void* block : blocks) world.pool.deallocate(block, 1);
+    if (i == 50) settled = world.pool.stats().held.peak;
+  }
+  const PoolStats stats = world.pool.stats();
+  CHECK(settled <= 40 * kMiB);
+  CHECK(stats.held.peak == settled);
+  CHECK(stats.host_waits == 0);
+  CHECK(stats.timeline.waits == 0);
+  CHECK(world.sound());
+}

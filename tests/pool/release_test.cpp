@@ -1,0 +1,138 @@
+#include <string>
+#include <vector>
+
+#include "forebay/pool/pool.hpp"
+#include "pool/units.hpp"
+#include "tests/pool/world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::pool;
+using forebay::pool::test::World;
+
+namespace {
+
+void* at(void* base, std::size_t offset) { return static_cast<char*>(base) + offset; }
+
+}  // namespace
+
+TEST_CASE("every misuse of every kind of block is told from use") {
+  // A slab block, a buddy block, a span, and a span of many handles.
+  for (const std::size_t bytes : {std::size_t{1000}, 200 * kKiB, 3 * kMiB, 20 * kMiB}) {
+    INFO("block of " << bytes);
+    World world;
+    void* guard = world.pool.allocate(bytes, 1);
+    void* block = world.pool.allocate(bytes, 1);
+    CHECK(world.pool.try_deallocate(at(block, 256), 1) == Misuse::interior_pointer);
+    CHECK(world.pool.try_deallocate(at(block, 1), 1) == Misuse::interior_pointer);
+    CHECK(world.pool.try_deallocate(at(block, bytes - 1), 1) == Misuse::interior_pointer);
+    CHECK(world.pool.try_deallocate(block, 1, bytes - 1) == Misuse::size_mismatch);
+    CHECK(world.pool.try_deallocate(block, 99) == Misuse::wrong_device);
+    int host = 0;
+    CHECK(world.pool.try_deallocate(&host, 1) == Misuse::foreign_pointer);
+    CHECK(world.pool.record_use(&host, 1) == Misuse::foreign_pointer);
+    CHECK(world.pool.record_use(at(block, 1), 1) == Misuse::interior_pointer);
+    CHECK(world.pool.record_use(block, 99) == Misuse::wrong_device);
+    // None of that did anything.
+    CHECK(world.pool.stats().allocations.live == 2);
+    CHECK(world.sound());
+    CHECK(world.pool.try_deallocate(block, 1, bytes) == Misuse::none);
+    CHECK(world.pool.try_deallocate(block, 1, bytes) == Misuse::double_free);
+    CHECK(world.pool.record_use(block, 1) == Misuse::double_free);
+    CHECK(world.pool.try_deallocate(guard, 1) == Misuse::none);
+    CHECK(world.pool.try_deallocate(guard, 1) == Misuse::double_free);
+    const ErrorStats errors = world.pool.stats().errors;
+    CHECK(errors.double_free == 3);
+    CHECK(errors.interior_pointer == 4);
+    CHECK(errors.size_mismatch == 1);
+    CHECK(errors.wrong_device == 2);
+    CHECK(errors.foreign_pointer == 2);
+    CHECK(world.sound());
+    world.pool.close();
+    CHECK(world.pool.try_deallocate(block, 1) == Misuse::pool_closed);
+    CHECK(world.pool.record_use(block, 1) == Misuse::pool_closed);
+    CHECK(world.pool.stats().errors.pool_closed == 2);
+  }
+}
+
+TEST_CASE("a double free is seen until the address is handed out again") {
+  // Also after a free by another stream, after the page has gone, and after everything was
+  // unmapped.
+  for (const std::size_t bytes : {std::size_t{300}, 100 * kKiB, 2 * kMiB}) {
+    INFO("block of " << bytes);
+    World world;
+    void* block = world.pool.allocate(bytes, 1);
+    CHECK(world.pool.record_use(block, 2) == Misuse::none);
+    CHECK(world.pool.try_deallocate(block, 2) == Misuse::none);
+    CHECK(world.pool.try_deallocate(block, 1) == Misuse::double_free);
+    world.timeline->run_all();
+    world.pool.trim();
+    CHECK(world.pool.stats().held.current == 0);
+    CHECK(world.pool.try_deallocate(block, 1) == Misuse::double_free);
+    // Handed out again as the inside of a larger block, it is an interior pointer.
+    void* larger = world.pool.allocate(32 * kMiB, 1);
+    if (block > larger && block < at(larger, 32 * kMiB)) {
+      CHECK(world.pool.try_deallocate(block, 1) == Misuse::interior_pointer);
+    } else {
+      CHECK(world.pool.try_deallocate(larger, 1) == Misuse::none);
+      CHECK(world.pool.allocate(bytes, 1) == block);
+    }
+    CHECK(world.pool.stats().allocations.live == 1);
+  }
+}
+
+TEST_CASE("misuse is logged, or goes to the handler with its pointer") {
+  World world;
+  void* block = world.pool.allocate(1000, 1);
+  world.pool.deallocate(block, 1);
+  world.pool.deallocate(block, 1);
+  CHECK(world.logged("double free at"));
+  std::vector<Misuse> seen;
+  const void* pointer = nullptr;
+  world.pool.set_misuse_handler([&](Misuse misuse, const void* where, std::string_view line) {
+    seen.push_back(misuse);
+    pointer = where;
+    CHECK(line.find("stream 1") != std::string_view::npos);
+  });
+  const std::size_t lines = world.log->size();
+  world.pool.deallocate(block, 1);
+  CHECK(seen == std::vector{Misuse::double_free});
+  CHECK(pointer == block);
+  CHECK(world.log->size() == lines);
+  CHECK(world.pool.stats().errors.double_free == 2);
+}
+
+TEST_CASE("a block that several streams use is free after all of them") {
+  for (const std::size_t bytes : {std::size_t{1000}, 200 * kKiB, 3 * kMiB}) {
+    INFO("block of " << bytes);
+    World world;
+    void* block = world.pool.allocate(bytes, 1);
+    world.timeline->work(1);
+    for (const StreamId stream : {2, 3}) {
+      world.timeline->work(stream);
+      CHECK(world.pool.record_use(block, stream) == Misuse::none);
+      CHECK(world.pool.record_use(block, stream) == Misuse::none);
+    }
+    CHECK(world.pool.try_deallocate(block, 1) == Misuse::none);
+    CHECK(world.pool.stats().pending.current >= bytes);
+    CHECK(world.sound());
+    // Not even the stream that freed it gets it while the others may use it.
+    void* other = world.pool.allocate(bytes, 1);
+    CHECK(other != block);
+    world.timeline->run(2);
+    CHECK(world.pool.allocate(bytes, 2) != block);
+    world.timeline->run_all();
+    CHECK_THROWS_AS(world.pool.allocate(world.pool.config().capacity, 4), OutOfMemory);
+    CHECK(world.pool.stats().pending.current == 0);
+    CHECK(world.timeline->ordered(4, 3, 1));
+    CHECK(world.sound());
+  }
+}
+
+TEST_CASE("a failed free changes nothing") {
+  World world;
+  void* block = world.pool.allocate(3 * kMiB, 1);
+  const std::string before = to_json(world.pool.stats()).substr(0, 500);
+  (void)world.pool.try_deallocate(block, 1, 1);
+  CHECK(to_json(world.pool.stats()).substr(0, 500) == before);
+}

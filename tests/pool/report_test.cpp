@@ -1,0 +1,105 @@
+#include <string>
+
+#include "forebay/pool/pool.hpp"
+#include "pool/units.hpp"
+#include "tests/pool/world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::pool;
+using forebay::pool::test::World;
+
+namespace {
+
+std::string report_of(World& world, std::size_t bytes, std::string* line = nullptr) {
+  try {
+    (void)world.pool.allocate(bytes, 1);
+  } catch (const OutOfMemory& error) {
+    if (line != nullptr) *line = error.what();
+    return error.report();
+  }
+  return "no OutOfMemory";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  CHECK(text.find(part) != std::string::npos);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("OutOfMemory says what was asked, what there is and what would help") {
+  World world(World::Config{.capacity = 32 * kMiB});
+  (void)world.pool.allocate(12 * kMiB, 1, {.tag = "weights"});
+  (void)world.pool.allocate(8 * kMiB, 1, {.tag = "activations"});
+  (void)world.pool.allocate(4 * kMiB, 1, {.tag = "weights"});
+  std::string line;
+  const std::string report = report_of(world, 20 * kMiB, &line);
+  has(line, "20971520 bytes requested, 25165824 in use");
+  has(report, "requested            20971520");
+  has(report, "in use               25165824");
+  has(report, "pending              0");
+  has(report, "held                 25165824");
+  has(report, "capacity             33554432");
+  has(report, "largest free range   0");
+  has(report, "fragmentation");
+  has(report, "device free memory");
+  has(report, "rungs tried          cache, completed, map, steal, trim, wait");
+  has(report, "weights: 16777216 bytes in 2 blocks\n                     activations: 8388608");
+  has(report, "would help           a larger pool.capacity");
+  CHECK(world.pool.stats().allocations.failed == 1);
+  CHECK(world.sound());
+}
+
+TEST_CASE("OutOfMemory on a full device does not promise that a larger capacity helps") {
+  World world(World::Config{.capacity = 64 * kMiB, .device = 16 * kMiB});
+  (void)world.pool.allocate(10 * kMiB, 1);
+  has(report_of(world, 10 * kMiB), "the source gave no memory (creating memory found no memory");
+  CHECK(world.sound());
+}
+
+TEST_CASE("a request beyond the capacity fails at once, and so does one that overflows") {
+  World world(World::Config{.capacity = 32 * kMiB});
+  has(report_of(world, 33 * kMiB), "rungs tried          none: it is more than the capacity");
+  has(report_of(world, ~std::size_t{0}), "more than the capacity");
+  CHECK_THROWS_AS(world.pool.allocate(100, 1, {.alignment = std::size_t{1} << 63}), OutOfMemory);
+  CHECK(world.source->calls(SourceCall::create) == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("validate sees a lie") {
+  // The statistics of a pool that was tampered with do not add up.
+  World world;
+  (void)world.pool.allocate(5000, 1);
+  PoolStats stats = world.pool.stats();
+  CHECK(check_identities(stats).empty());
+  stats.free.current += 512;
+  CHECK(check_identities(stats).find("allocated + pending + free = mapped") == 0);
+  stats = world.pool.stats();
+  stats.requested.current = stats.allocated.current + 1;
+  CHECK(check_identities(stats).find("requested <= allocated") == 0);
+  stats = world.pool.stats();
+  stats.streams.front().pending += 1;
+  CHECK(check_identities(stats).find("pending of streams") == 0);
+}
+
+TEST_CASE("fragmentation is told from the ranges that everybody may take") {
+  World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB, .immediate = true});
+  void* a = world.pool.allocate(4 * kMiB, 1);
+  void* b = world.pool.allocate(2 * kMiB, 1);
+  void* c = world.pool.allocate(8 * kMiB, 1);
+  void* d = world.pool.allocate(2 * kMiB, 1);
+  world.pool.deallocate(a, 1);
+  world.pool.deallocate(c, 1);
+  (void)b;
+  (void)d;
+  // A miss learns that the frees have passed.
+  CHECK_THROWS_AS(world.pool.allocate(61 * kMiB, 1), OutOfMemory);
+  const PoolStats stats = world.pool.stats();
+  CHECK(stats.pending.current == 0);
+  CHECK(stats.span.allocated == 4 * kMiB);
+  // The trim rung unmapped what was idle and found it was still not enough.
+  CHECK(stats.free.current + stats.idle_handles.current == 12 * kMiB);
+  CHECK(world.sound());
+}
