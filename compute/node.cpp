@@ -20,7 +20,9 @@ Storage::Storage(std::shared_ptr<Device> device, std::size_t bytes)
     : device_(std::move(device)), bytes_(bytes) {
   device_->require_open();
   pool::Pool pool = device_->pool();
-  data_ = pool.allocate(bytes, device_->default_stream().id());
+  const char* const scope = pool::AllocationScope::current();
+  data_ = pool.allocate(bytes, device_->default_stream().id(),
+                        {.tag = scope != nullptr ? scope : "tensor"});
 }
 
 Storage::~Storage() {
