@@ -1,0 +1,100 @@
+#include "compute/cuda/cuda_backend.hpp"
+
+#include <numeric>
+
+#include "compute/cuda/kernel_arguments.hpp"
+#include "forebay/pool/error.hpp"
+#include "tests/compute/cuda/fake_cuda.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::test;
+using compute::CustomKernel;
+
+namespace {
+
+constexpr CustomKernel kKernel{.name = "fill",
+                               .cuda_source = R"(
+extern "C" __global__ void fill(float* data, float x) {
+  data[threadIdx.x] = fb_exp(x);
+}
+)",
+                               .block = 64,
+                               .host = nullptr};
+
+}  // namespace
+
+TEST_CASE("the backend says what its kernels hold, and its executor is always ready") {
+  FakeCuda cuda;
+  const auto backend = compute::make_cuda_backend(*cuda.device);
+  CHECK(backend->limits().max_ops == cuda::kLimits.max_ops);
+  CHECK(backend->limits().max_leaves == cuda::kLimits.max_leaves);
+  REQUIRE(backend->executors().size() == 1);
+  CHECK(backend->executors()[0]->name() == "cuda");
+}
+
+TEST_CASE("transfers and copies go through the device's memory") {
+  FakeCuda cuda;
+  const auto backend = compute::make_cuda_backend(*cuda.device);
+  std::vector<std::int32_t> numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 3);
+  auto* const a = cuda.allocate<float>(1000);
+  auto* const b = cuda.allocate<float>(1000);
+  backend->upload(numbers.data(), DType::i32, a, DType::f32, 1000, cuda.stream);
+  backend->copy(a, b, 4000, cuda.stream);
+  backend->copy(a, b, 0, cuda.stream);
+  std::vector<float> got(1000);
+  backend->download(b, got.data(), 4000, cuda.stream);
+  CHECK(got == std::vector<float>(numbers.begin(), numbers.end()));
+  const compute::Backend::Upload both[] = {{numbers.data(), DType::i32, a, DType::i32, 500},
+                                           {numbers.data() + 500, DType::i32, b, DType::i32, 500}};
+  backend->upload_many(both, cuda.stream);
+  std::vector<std::int32_t> whole(500);
+  backend->download(b, whole.data(), 2000, cuda.stream);
+  CHECK(whole == std::vector<std::int32_t>(numbers.begin() + 500, numbers.end()));
+}
+
+TEST_CASE("a custom kernel is compiled once and launched in the blocks that were asked for") {
+  FakeCuda cuda({}, true);
+  const auto backend = compute::make_cuda_backend(*cuda.device);
+  void* data = nullptr;
+  float x = 1.0F;
+  void* const arguments[] = {&data, &x};
+  backend->run(kKernel, arguments, 0, cuda.stream);
+  CHECK(cuda.driver.launches() == 0);
+  for (int i = 0; i < 3; ++i) backend->run(kKernel, arguments, 7, cuda.stream);
+  CHECK(cuda.driver.launches() == 3);
+  CHECK(cuda.device->counters().kernels.compiled == 1);
+  CHECK(cuda.device->counters().kernels.compiled_launches == 3);
+  cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_INVALID_VALUE);
+  CHECK_THROWS_AS(backend->run(kKernel, arguments, 7, cuda.stream), DriverError);
+}
+
+TEST_CASE("a custom kernel that does not compile says so each time") {
+  FakeCuda cuda({}, true);
+  const auto backend = compute::make_cuda_backend(*cuda.device);
+  const CustomKernel broken{
+      .name = "fill", .cuda_source = "nonsense", .block = 64, .host = nullptr};
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_AS(backend->run(broken, {}, 1, cuda.stream), CompileError);
+  }
+}
+
+TEST_CASE("a backend gives everything back with its device") {
+  FakeDriver driver(FakeDriver::Options{.count_launches = true});
+  {
+    const auto device = cuda::CudaDevice::open(driver.api(), 0, {});
+    auto backend = compute::make_cuda_backend(*device);
+    std::vector<float> numbers(1'000'000);
+    void* const target =
+        pool::Pool(device->pool()).allocate(4'000'000, device->default_stream().id());
+    backend->upload(numbers.data(), DType::f32, target, DType::f32, numbers.size(),
+                    device->default_stream());
+    pool::Pool(device->pool()).deallocate(target, device->default_stream().id());
+    backend.reset();
+    CHECK(device->pinned_pool().stats().allocations.live == 0);
+    CHECK(device->pool().stats().allocations.live == 0);
+    device->close();
+  }
+  CHECK(driver.leaks() == "");
+}

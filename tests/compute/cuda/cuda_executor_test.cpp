@@ -1,0 +1,87 @@
+#include "compute/cuda/cuda_executor.hpp"
+
+#include "forebay/pool/error.hpp"
+#include "tests/compute/cuda/fake_cuda.hpp"
+#include "tests/compute/cuda/sample_programs.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::test;
+using compute::Binding;
+using compute::Program;
+
+namespace {
+
+struct Setting {
+  FakeCuda cuda{{}, true};
+  cuda::StreamScratch scratch{*cuda.device};
+  cuda::CudaExecutor executor{*cuda.device, scratch};
+  Program sum = sum_program({DType::f32, compute::Access::linear}, 1, 0b1);
+
+  void run(std::int64_t count, const Stream& stream) {
+    float data[4] = {};
+    const auto ready = executor.run(sum,
+                                    Binding{.extents = {count},
+                                            .leaves = {data},
+                                            .strides = {{}},
+                                            .scalars = {},
+                                            .outputs = {},
+                                            .reduction = data},
+                                    stream);
+    CHECK(ready == compute::Readiness::done);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a program is compiled once, launched once a run, and takes scratch only for a split") {
+  Setting setting;
+  const KernelCounters& counters = setting.cuda.device->counters().kernels;
+  setting.run(1000, setting.cuda.stream);
+  CHECK(counters.compiled == 1);
+  CHECK(setting.scratch.streams() == 0);
+  setting.run(1'000'000, setting.cuda.stream);
+  CHECK(setting.scratch.streams() == 1);
+  const std::uint64_t hits = counters.memory_hits;
+  for (int i = 0; i < 10; ++i) setting.run(1'000'000, setting.cuda.stream);
+  CHECK(counters.compiled == 1);
+  CHECK(counters.memory_hits == hits);  // the kernel lies with its program
+  CHECK(counters.compiled_launches == 12);
+  CHECK(setting.cuda.driver.launches() == 12);
+  CHECK(setting.executor.name() == "cuda");
+}
+
+TEST_CASE("a program of the same structure elsewhere finds the compiled kernel") {
+  Setting setting;
+  setting.run(1000, setting.cuda.stream);
+  const Program copy = setting.sum;
+  setting.sum = Program(copy);
+  Program other = copy;
+  float data[4] = {};
+  setting.executor.run(other,
+                       Binding{.extents = {4},
+                               .leaves = {data},
+                               .strides = {{}},
+                               .scalars = {},
+                               .outputs = {},
+                               .reduction = data},
+                       setting.cuda.stream);
+  CHECK(setting.cuda.device->counters().kernels.compiled == 1);
+  CHECK(setting.cuda.device->counters().kernels.memory_hits == 1);
+}
+
+TEST_CASE("a failed launch names the kernel and the program") {
+  Setting setting;
+  setting.run(1000, setting.cuda.stream);
+  setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  std::string what;
+  try {
+    setting.run(1000, setting.cuda.stream);
+  } catch (const DriverError& error) {
+    what = error.what();
+    CHECK(error.code() == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  }
+  CHECK(what.find("forebay_reduce") != std::string::npos);
+  CHECK(what.find(setting.sum.key()) != std::string::npos);
+  CHECK(setting.cuda.device->counters().kernels.compiled_launches == 1);
+}

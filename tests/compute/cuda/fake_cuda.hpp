@@ -1,0 +1,42 @@
+// A CUDA device on the fake driver.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/cuda/cuda_device.hpp"
+#include "tests/support/fake_driver.hpp"
+
+namespace forebay::test {
+
+struct FakeCuda {
+  explicit FakeCuda(const Config& config = {}, bool count_launches = false)
+      : driver(FakeDriver::Options{.count_launches = count_launches}),
+        device(cuda::CudaDevice::open(driver.api(), 0, config)),
+        stream(device->default_stream()) {}
+  ~FakeCuda() {
+    for (void* const block : blocks) pool::Pool(device->pool()).deallocate(block, stream.id());
+    stream = {};
+    device->close();
+  }
+  FakeCuda(const FakeCuda&) = delete;
+  FakeCuda& operator=(const FakeCuda&) = delete;
+
+  FakeDriver driver;
+  std::shared_ptr<cuda::CudaDevice> device;
+  Stream stream;
+
+  [[nodiscard]] std::uint64_t live_blocks() const {
+    return device->pool().stats().allocations.live;
+  }
+  /// Memory of the device until the end, which on the fake one is the process's own.
+  template <typename T>
+  [[nodiscard]] T* allocate(std::size_t count) {
+    blocks.push_back(pool::Pool(device->pool()).allocate(count * sizeof(T), stream.id()));
+    return static_cast<T*>(blocks.back());
+  }
+
+  std::vector<void*> blocks;
+};
+
+}  // namespace forebay::test
