@@ -20,7 +20,7 @@ namespace {
 
 // Moments start on a sector of their own, so that no two blocks write one.
 constexpr std::size_t kMomentAlignment = 8;
-// Enough to fill a multiprocessor; further chunks are taken in turn.
+// Enough to fill a multiprocessor twice; with more chunks, blocks take several.
 constexpr unsigned kBlocksPerMultiprocessor = 8;
 
 void require(bool fits, const char* what, double value, const char* allowed) {

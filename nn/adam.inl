@@ -92,13 +92,16 @@ FB_FN void fb_adam_update(const FbAdamRates r, unsigned dither, float g, float& 
 }
 
 #if defined(__CUDACC_RTC__)
-// Costs 28 bytes of traffic for each element. Blocks take chunks in turn; the last one to finish
-// counts the step, for the next launch.
-extern "C" __global__ void __launch_bounds__(256)
+// Costs 28 bytes of traffic for each element. A block takes chunks that follow each other, so that
+// table and powers are mostly in its cache. The last one to finish counts the step, for the next
+// launch.
+extern "C" __global__ void __launch_bounds__(256, 4)
     fb_adam(const FbAdamRow* rows, const FbAdamChunk* chunks, unsigned chunk_count,
             const float* lr, FbAdamState* state) {
   const unsigned long long step = state->step;
-  for (unsigned c = blockIdx.x; c < chunk_count; c += gridDim.x) {
+  const unsigned first = (unsigned)((unsigned long long)chunk_count * blockIdx.x / gridDim.x);
+  const unsigned end = (unsigned)((unsigned long long)chunk_count * (blockIdx.x + 1) / gridDim.x);
+  for (unsigned c = first; c < end; ++c) {
     const FbAdamChunk chunk = chunks[c];
     const FbAdamRow row = rows[chunk.row];
     const FbAdamPowers* now = row.powers + (step & 1);

@@ -6,6 +6,8 @@
 #include "tests/compute/cuda/emulator.hpp"
 
 #define __CUDACC_RTC__ 1
+#undef __launch_bounds__
+#define __launch_bounds__(...)
 #define __device__
 #define __forceinline__ inline
 #define __fsqrt_rn(x) __builtin_sqrtf(x)
