@@ -73,7 +73,8 @@ TEST_CASE("A forked child may drop its copy and end a runtime of its own") {
   INFO(ended.err);
   CHECK(ended.code == 0);
   CHECK(count(ended.err, "child: 7\n") == 1);
-  CHECK(count(ended.err, "worker ended\n") == 2);
+  CHECK(count(ended.err, "witness ended\n") == 1);
+  CHECK(count(ended.err, "worker ended\n") == 1);
 }
 
 TEST_CASE("An unknown scenario is not taken for success") {
