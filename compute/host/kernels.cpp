@@ -1,7 +1,5 @@
 #include "compute/host/kernels.hpp"
 
-#include <array>
-
 // One body, compiled for several instruction sets and chosen when the program starts; contraction
 // is off, so that all give the same bits. Sanitizers run before ifunc resolvers may be called.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -123,6 +121,11 @@ template <typename T>
 [[gnu::always_inline]] inline T lane_sum(const T* x, std::size_t n) noexcept {
   using Vector = typename Lanes<T>::Vector;
   constexpr std::size_t kWidth = 16;
+  if (n < kWidth) {
+    T in_order{};
+    for (std::size_t i = 0; i < n; ++i) in_order += x[i];
+    return in_order;
+  }
   Vector s0{}, s1{}, s2{}, s3{};
   std::size_t i = 0;
   for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
@@ -133,10 +136,11 @@ template <typename T>
     s3 += v[3];
   }
   alignas(64) T lanes[4 * kWidth];
-  *reinterpret_cast<Vector*>(lanes) = s0;
-  *reinterpret_cast<Vector*>(lanes + kWidth) = s1;
-  *reinterpret_cast<Vector*>(lanes + 2 * kWidth) = s2;
-  *reinterpret_cast<Vector*>(lanes + 3 * kWidth) = s3;
+  auto* const v = reinterpret_cast<Vector*>(lanes);
+  v[0] = s0;
+  v[1] = s1;
+  v[2] = s2;
+  v[3] = s3;
   for (std::size_t j = 0; i + j < n; ++j) lanes[j] += x[i + j];
   for (std::size_t width = 2 * kWidth; width != 0; width /= 2) {
     for (std::size_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];

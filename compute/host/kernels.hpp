@@ -20,8 +20,8 @@ using Kernel = void (*)(const void* a, const void* b, const void* c, void* out, 
 /// no such operation.
 [[nodiscard]] Kernel find_kernel(Op op, DType a, DType result) noexcept;
 
-/// The sum of n <= 1024 elements in 64 lanes that are folded by halves: an order that depends on n
-/// alone. Integers wrap.
+/// The sum of n <= 1024 elements: fewer than 16 in order, others in 64 lanes that are folded by
+/// halves. The order depends on n alone. Integers wrap.
 [[nodiscard]] float sum(const float* x, std::size_t n) noexcept;
 [[nodiscard]] std::uint32_t sum(const std::uint32_t* x, std::size_t n) noexcept;
 /// sums[i] += x[i].
