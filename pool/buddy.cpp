@@ -113,6 +113,11 @@ void BuddyChunk::complete() noexcept {
   pending = 0;
 }
 
+void BuddyChunk::suspend() noexcept {
+  slots_[0].pending = true;
+  pending = kChunkBytes;
+}
+
 std::string BuddyChunk::validate() const {
   const auto leaves = static_cast<std::uint32_t>(slots_.size());
   std::array<std::uint32_t, kMaxOrders> seen{};

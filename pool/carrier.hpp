@@ -76,8 +76,10 @@ class Carrier {
     }
   }
   [[nodiscard]] virtual Place locate(Address at) noexcept = 0;
-  /// Everything free is free for everybody from now on.
+  /// Everything free is free for everybody from now on; or, of a carrier with nothing in use, free
+  /// on the owner's stream only.
   virtual void complete() noexcept = 0;
+  virtual void suspend() noexcept = 0;
   [[nodiscard]] virtual std::string validate() const = 0;
 
  protected:
@@ -110,6 +112,7 @@ class SlabPage final : public Carrier {
   void give(std::uint32_t index, bool is_pending) noexcept;
   [[nodiscard]] Place locate(Address at) noexcept override;
   void complete() noexcept override;
+  void suspend() noexcept override;
   [[nodiscard]] std::string validate() const override;
 
  private:
@@ -144,6 +147,7 @@ class BuddyChunk final : public Carrier {
   void give(std::uint32_t leaf, bool is_pending) noexcept;
   [[nodiscard]] Place locate(Address at) noexcept override;
   void complete() noexcept override;
+  void suspend() noexcept override;
   [[nodiscard]] std::string validate() const override;
 
   // The cache's tree of chunks.

@@ -70,8 +70,7 @@ Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId s
     }
   }
   defer({kNoExtent, {}, address, block.region.bytes, &state, block.user, std::move(uses)});
-  const std::lock_guard lock(block.user->mutex);
-  account_out(*block.user, block.requested, block.region.bytes);
+  account_foreign(state, *block.user, block.requested, block.region.bytes);
   return Misuse::none;
 }
 

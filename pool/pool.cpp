@@ -115,11 +115,15 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
       throw_out_of_memory(request, *state, "none: it is more than the capacity");
     }
     request.span = round_up(bytes, kSpanUnit);
-    if (options.capture) state = &arena_of(*state);
+    if (options.capture) {
+      fold(*state);
+      state = &arena_of(*state);
+    }
     const ClassKey key = router_.route(bytes, request.alignment);
     void* block = config_.mode == PoolMode::passthrough ? allocate_alone(request, *state, stream)
                   : key == kSpanClass                   ? allocate_span(request, *state, stream)
                                       : allocate_small(key, request, *state, stream);
+    if (options.capture) fold(*state);
     if (block != nullptr) return block;
     forget_thread_slot();
   }

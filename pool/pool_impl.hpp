@@ -80,6 +80,8 @@ class Pool::Impl {
   std::vector<StreamState*> open_states() const;
   [[nodiscard]] StreamState* state_by_owner(Owner owner) const;
   void close_retired();
+  void account_foreign(StreamState& state, StreamState& user, std::size_t requested,
+                       std::size_t allocated);
   void fold(StreamState& state) noexcept;
   void fold_locked(StreamState& state) noexcept;
   void inherit(StreamState& arena, StreamState& state, Point point);

@@ -95,10 +95,7 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
   }
   // Before the frees of `user` are complete, so that it is not closed meanwhile.
   if (deferred) defer({id, {}, 0, allocated, &state, user, std::move(uses)});
-  if (user != &state || deferred) {
-    const std::lock_guard lock(user->mutex);
-    account_out(*user, requested, allocated);
-  }
+  if (user != &state || deferred) account_foreign(state, *user, requested, allocated);
   if (record) clockwork_.try_record(state);
   return Misuse::none;
 }

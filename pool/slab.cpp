@@ -73,6 +73,11 @@ void SlabPage::complete() noexcept {
   pending = 0;
 }
 
+void SlabPage::suspend() noexcept {
+  pending_bits_ = free_;
+  pending = (count_ - in_use) * block_bytes_;
+}
+
 std::string SlabPage::validate() const {
   std::uint32_t used = 0, alive = 0;
   std::uint64_t waiting = 0;

@@ -117,6 +117,12 @@ bool Pool::Impl::open_carrier(ClassKey key, ExtentId id, StreamState& state, Str
   } else {
     static_cast<BuddyChunk*>(carrier)->open(address, id, router_.leaf_bytes());
   }
+  // Memory that was not everybody's is ordered for this stream alone.
+  if (!engine_.at(id).clean) {
+    carrier->suspend();
+    carrier->last_point = stamp.point;
+    ++state.uncovered;
+  }
   try {
     index_.set_carrier(address, carrier->bytes, carrier);
     state.cache.add(carrier);
@@ -167,7 +173,11 @@ bool Pool::Impl::adopt(ClassKey key, StreamState& state, Rung* rung) {
       continue;
     }
     other->cache.remove(carrier);
-    carrier->complete();
+    if (carrier->pending > 0) {
+      // Only this stream is ordered after those frees: from now on they wait for its own points.
+      carrier->last_point = state.next_point;
+      ++state.uncovered;
+    }
     state.cache.add(carrier);
     carrier->owner.store(&state, std::memory_order_release);
     if (point == 0) *rung = Rung::completed;
@@ -231,7 +241,10 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
       }
       record |= state.uncovered >= config_.point_every_frees;
     }
-    if (user == owner && way != Way::deferred) account_out(*owner, requested, allocated);
+    if (user == &state && owner == &state && way == Way::own) {
+      account_out(state, requested, allocated);
+      user = nullptr;
+    }
   }
   if (way == Way::foreign) {
     const std::lock_guard lock(state.mutex);
@@ -243,10 +256,7 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
     defer({kNoExtent, block, 0, allocated, &state, user, std::move(uses)});
   }
   // Last, so that `user` is not closed before.
-  if (user != owner || way == Way::deferred) {
-    const std::lock_guard lock(user->mutex);
-    account_out(*user, requested, allocated);
-  }
+  if (user != nullptr) account_foreign(state, *user, requested, allocated);
   if (record) clockwork_.try_record(state);
   return Misuse::none;
 }

@@ -337,6 +337,7 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
   ExtentId used = fit.first;
   ExtentId queue_after = at(used).queue_previous;
   Stamp stamp = at(used).stamp;
+  bool clean = stamp.owner == kEverybody;
   delist(used);
   if (at(used).address < fit.address) {
     const ExtentId front = used;
@@ -349,6 +350,7 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
     const ExtentId next = at(used).next;
     queue_after = at(next).queue_previous;
     stamp = at(next).stamp;
+    clean = clean && stamp.owner == kEverybody;
     delist(next);
     at(used).bytes += at(next).bytes;
     drop(next);
@@ -363,6 +365,7 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
   Extent& extent = at(used);
   extent.state = ExtentState::used;
   extent.stamp = {};
+  extent.clean = clean;
   extent.block = false;
   extent.shared = false;
   counts_.used += bytes;

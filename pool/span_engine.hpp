@@ -82,6 +82,7 @@ class SpanEngine {
     Stamp stamp;                                  // free
     ExtentState state = ExtentState::used;
     bool shared = false;          // used: other streams use the block too
+    bool clean = false;           // used: all of it was everybody's when it was taken
     bool block = false;           // used: a block of the user, whose fields follow
     StreamState* user = nullptr;  // who allocated it
     const char* tag = nullptr;

@@ -132,6 +132,16 @@ StreamState* Pool::Impl::state_by_owner(Owner owner) const {
   return states_[owner].get();
 }
 
+// A block of another stream's was freed: both fold, the working one first, so that one thread's
+// peaks stay exact.
+void Pool::Impl::account_foreign(StreamState& state, StreamState& user, std::size_t requested,
+                                 std::size_t allocated) {
+  fold(state);
+  const std::lock_guard lock(user.mutex);
+  account_out(user, requested, allocated);
+  fold_locked(user);
+}
+
 void Pool::Impl::fold(StreamState& state) noexcept {
   const std::lock_guard lock(state.mutex);
   fold_locked(state);

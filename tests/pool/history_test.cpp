@@ -1,0 +1,144 @@
+// No cost grows with history: what a pool keeps is what the live blocks alone explain.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <random>
+#include <vector>
+
+#include "forebay/pool/pool.hpp"
+#include "pool/units.hpp"
+#include "tests/pool/world.hpp"
+#include "tests/support/catch.hpp"
+
+namespace {
+
+std::atomic<std::uint64_t> host_allocations{0};
+
+void* counted_allocation(std::size_t bytes) {
+  host_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted_allocation(bytes); }
+void* operator new[](std::size_t bytes) { return counted_allocation(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+using namespace forebay;
+using namespace forebay::pool;
+using forebay::pool::test::World;
+
+TEST_CASE("a hit allocates nothing on the host") {
+  World world;
+  for (const std::size_t bytes :
+       {std::size_t{1}, std::size_t{3000}, 60 * kKiB, 100 * kKiB, kMiB, 3 * kMiB}) {
+    INFO("blocks of " << bytes);
+    std::vector<void*> blocks(16);
+    const auto round = [&] {
+      for (void*& block : blocks) block = world.pool.allocate(bytes, 1);
+      for (void* block : blocks) world.pool.deallocate(block, 1, bytes);
+    };
+    round();
+    round();
+    const std::uint64_t misses = world.pool.stats().streams.front().misses;
+    const std::uint64_t records = world.pool.stats().timeline.records;
+    const std::uint64_t before = host_allocations;
+    for (int i = 0; i < 3; ++i) round();
+    const std::uint64_t after = host_allocations;
+    // Only the simulated timeline allocates, when a point is recorded.
+    const std::uint64_t recorded = world.pool.stats().timeline.records - records;
+    CHECK(recorded <= 3 * 16 / 8);
+    CHECK(after - before <= recorded * 8);
+    CHECK(world.pool.stats().streams.front().misses == misses);
+  }
+}
+
+TEST_CASE("a pair on one stream allocates nothing, records a point in 64 frees and asks nothing") {
+  World world;
+  world.pool.deallocate(world.pool.allocate(1000, 1), 1);
+  const std::uint64_t queries = world.pool.stats().timeline.queries;
+  const std::uint64_t before = host_allocations;
+  for (int i = 0; i < 60; ++i) world.pool.deallocate(world.pool.allocate(1000, 1), 1);
+  CHECK(host_allocations == before);
+  CHECK(world.pool.stats().timeline.queries == queries);
+  CHECK(world.pool.stats().streams.front().hits == 60);
+}
+
+TEST_CASE("after a million operations every structure is what the live blocks alone explain") {
+  World world(World::Config{.capacity = 512 * kMiB, .immediate = true});
+  std::mt19937 random(1);
+  struct Block {
+    void* pointer;
+    StreamId stream;
+  };
+  std::vector<Block> blocks;
+  struct Structure {
+    Count held, extents, pages, chunks, metadata, live, idle;
+  };
+  std::vector<Structure> structures;
+  const auto allocate = [&] {
+    const std::size_t bytes = random() % 50 == 0   ? 1 + random() % (2 * kMiB)
+                              : random() % 10 == 0 ? 1 + random() % (200 * kKiB)
+                                                   : 1 + random() % (4 * kKiB);
+    const StreamId stream = 1 + random() % 4;
+    blocks.push_back({world.pool.allocate(bytes, stream), stream});
+  };
+  const auto free = [&] {
+    std::swap(blocks[random() % blocks.size()], blocks.back());
+    const StreamId stream = random() % 8 == 0 ? 1 + random() % 4 : blocks.back().stream;
+    world.pool.deallocate(blocks.back().pointer, stream);
+    blocks.pop_back();
+  };
+  for (int phase = 0; phase < 10; ++phase) {
+    while (blocks.size() < 1000) allocate();
+    for (int i = 0; i < 50'000; ++i) {
+      allocate();
+      free();
+    }
+    while (!blocks.empty()) free();
+    world.pool.trim();
+    const PoolStats stats = world.pool.stats();
+    structures.push_back({stats.held.current, stats.span.extents, stats.slab.pages,
+                          stats.buddy.chunks, stats.host_metadata, stats.allocations.live,
+                          stats.idle_handles.current});
+    REQUIRE(world.sound());
+  }
+  for (const Structure& now : structures) {
+    CHECK(now.held == 0);
+    CHECK(now.extents == 1);
+    CHECK(now.pages == 0);
+    CHECK(now.chunks == 0);
+    CHECK(now.live == 0);
+    CHECK(now.idle == 0);
+  }
+  // Records are kept for use again: their number is bounded by the most that ever lived at once.
+  CHECK(structures.back().metadata <= structures.front().metadata * 5 / 4);
+  CHECK(world.timeline->live_points() <= 4 * 64);
+  CHECK(world.pool.stats().allocations.total >= 500'000);
+}
+
+TEST_CASE("streams that come and go leave nothing behind") {
+  World world(World::Config{.capacity = 128 * kMiB, .immediate = true, .streams = 0});
+  std::vector<Count> metadata;
+  for (StreamId stream = 1; stream <= 2000; ++stream) {
+    world.timeline->add_stream(stream);
+    void* small = world.pool.allocate(1000, stream);
+    void* large = world.pool.allocate(3 * kMiB, stream);
+    world.pool.deallocate(small, stream);
+    world.pool.deallocate(large, stream);
+    world.pool.retire_stream(stream);
+    world.timeline->remove_stream(stream);
+    if (stream % 1000 == 0) metadata.push_back(world.pool.stats().host_metadata);
+  }
+  CHECK(metadata[0] == metadata[1]);
+  const PoolStats stats = world.pool.stats();
+  CHECK(stats.streams.size() <= 1);
+  CHECK(stats.allocations.total == 4000);
+  CHECK(stats.held.peak <= 6 * kMiB);
+  CHECK(world.sound());
+}

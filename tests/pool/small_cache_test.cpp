@@ -1,0 +1,143 @@
+#include "pool/small_cache.hpp"
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+
+using namespace forebay::pool;
+
+namespace {
+
+constexpr Address kBase = Address{1} << 30;
+constexpr unsigned kClass = 40;  // large blocks, few a page
+constexpr ClassKey kOrder = kSlabClasses + 1;
+
+struct Bench {
+  SlabPage* page() {
+    auto owned = std::make_unique<SlabPage>();
+    owned->open(kBase + carriers.size() * 4 * kMiB, 1, kClass);
+    carriers.push_back(std::move(owned));
+    cache.add(carriers.back().get());
+    return static_cast<SlabPage*>(carriers.back().get());
+  }
+  BuddyChunk* chunk() {
+    auto owned = std::make_unique<BuddyChunk>();
+    owned->open(kBase + carriers.size() * 4 * kMiB, 1, 256 * kKiB);
+    carriers.push_back(std::move(owned));
+    cache.add(carriers.back().get());
+    return static_cast<BuddyChunk*>(carriers.back().get());
+  }
+  SmallCache::Block take(ClassKey key) {
+    const SmallCache::Block block = cache.take(key);
+    if (block) cache.occupy(block, nullptr, 1, nullptr);
+    return block;
+  }
+  Carrier* give(const SmallCache::Block& block, bool pending, Point point) {
+    cache.vacate(block);
+    return cache.give(block, pending, point);
+  }
+  std::vector<std::unique_ptr<Carrier>> carriers;
+  SmallCache cache;
+};
+
+}  // namespace
+
+TEST_CASE("a ring is a queue that can give back its newest element") {
+  Ring<int> ring;
+  std::deque<int> model;
+  std::mt19937 random(2);
+  for (int i = 0; i < 10'000; ++i) {
+    if (random() % 5 < 2 || model.empty()) {
+      ring.push(i);
+      model.push_back(i);
+    } else if (random() % 2 == 0) {
+      REQUIRE(ring.pop_front() == model.front());
+      model.pop_front();
+    } else {
+      REQUIRE(ring.pop_back() == model.back());
+      model.pop_back();
+    }
+    REQUIRE(ring.size() == model.size());
+    if (!model.empty()) REQUIRE(ring.front() == model.front());
+  }
+}
+
+TEST_CASE("the second empty carrier goes back, the first one stays") {
+  Bench bench;
+  bench.page();
+  std::vector<SmallCache::Block> blocks;
+  while (const auto block = bench.take(kClass)) blocks.push_back(block);
+  const std::size_t first = blocks.size();
+  bench.page();
+  while (const auto block = bench.take(kClass)) blocks.push_back(block);
+  REQUIRE(blocks.size() == 2 * first);
+  // The second page empties while the first is full: it stays.
+  for (std::size_t i = first; i < 2 * first; ++i) CHECK(bench.give(blocks[i], false, 0) == nullptr);
+  // The first page empties: one of the two goes back.
+  for (std::size_t i = 1; i < first; ++i) CHECK(bench.give(blocks[i], true, 3) == nullptr);
+  Carrier* empty = bench.give(blocks[0], true, 3);
+  REQUIRE(empty != nullptr);
+  CHECK(empty->in_use == 0);
+  CHECK(bench.cache.validate() == "");
+  bench.cache.remove(empty);
+  CHECK(bench.cache.validate() == "");
+  CHECK(bench.cache.any_empty() != nullptr);
+}
+
+TEST_CASE("of two empty chunks the lower one stays") {
+  Bench bench;
+  bench.chunk();
+  const BuddyChunk* upper = bench.chunk();
+  std::vector<SmallCache::Block> blocks;
+  while (const auto block = bench.take(kOrder)) blocks.push_back(block);
+  REQUIRE(blocks.size() == 8);
+  for (std::size_t i = 7; i > 0; --i) CHECK(bench.give(blocks[i], false, 0) == nullptr);
+  CHECK(bench.give(blocks[0], false, 0) == upper);
+  CHECK(bench.cache.validate() == "");
+}
+
+TEST_CASE("what has passed is pending no more, in the order of the points") {
+  Bench bench;
+  bench.page();
+  bench.chunk();
+  std::vector<SmallCache::Block> blocks;
+  for (int i = 0; i < 3; ++i) blocks.push_back(bench.take(kClass));
+  for (int i = 0; i < 3; ++i) blocks.push_back(bench.take(kOrder));
+  bench.give(blocks[0], true, 1);
+  bench.give(blocks[3], true, 2);
+  bench.give(blocks[1], true, 3);
+  const std::uint64_t slab = 2 * slab_bytes(kClass);
+  CHECK(bench.cache.pending() == slab + 512 * kKiB);
+  CHECK(bench.cache.validate() == "");
+  std::vector<SmallCache::Foreign> home;
+  bench.cache.complete(1, &home);
+  // The page was freed in again at point 3, so all of it waits for that.
+  CHECK(bench.cache.pending() == slab + 512 * kKiB);
+  bench.cache.complete(2, &home);
+  CHECK(bench.cache.pending() == slab);
+  bench.cache.complete(3, &home);
+  CHECK(bench.cache.pending() == 0);
+  CHECK(home.empty());
+  CHECK(bench.cache.validate() == "");
+}
+
+TEST_CASE("foreign blocks are taken newest first and go home oldest first") {
+  Bench bench;
+  SlabPage* page = bench.page();
+  for (std::uint32_t i = 0; i < 5; ++i) bench.cache.add_foreign(kClass, {page, i, i / 2 + 1, 100});
+  CHECK(bench.cache.pending() == 500);
+  SmallCache::Foreign foreign;
+  REQUIRE(bench.cache.take_foreign(kClass, &foreign));
+  CHECK(foreign.index == 4);
+  CHECK_FALSE(bench.cache.take_foreign(kClass + 1, &foreign));
+  std::vector<SmallCache::Foreign> home;
+  bench.cache.complete(1, &home);
+  REQUIRE(home.size() == 2);
+  CHECK(home[0].index == 0);
+  CHECK(home[1].index == 1);
+  CHECK(bench.cache.pending() == 200);
+  CHECK(bench.cache.foreign_blocks() == 2);
+}
