@@ -15,6 +15,8 @@ namespace {
 
 /// Below this the team would cost more to wake than it saves.
 constexpr std::size_t kTeamBytes = std::size_t{1} << 20;
+constexpr std::size_t kSmallestPiece = std::size_t{128} << 10;
+constexpr std::size_t kPageBytes = 4096;
 constexpr unsigned kDefaultThreads = 8;
 
 std::size_t slot_count(const UploadConfig& config) {
@@ -143,6 +145,12 @@ void TransferRing::fetch(Slot& slot, const Backend::Upload& piece, const Stream&
   std::memcpy(piece.target, acquire(slot), bytes);
 }
 
+// Two pieces for each thread at least, unless they would be too small for a copy of their own.
+std::size_t TransferRing::team_piece(std::size_t bytes) const noexcept {
+  const std::size_t share = bytes / (2 * team_.size()) / kPageBytes * kPageBytes;
+  return std::clamp(share, std::min(kSmallestPiece, chunk_bytes_), chunk_bytes_);
+}
+
 template <typename Move>
 void TransferRing::move(std::span<const Backend::Upload> transfers, const Stream& stream,
                         Move&& move) {
@@ -151,10 +159,12 @@ void TransferRing::move(std::span<const Backend::Upload> transfers, const Stream
   const RelaxedCapture relaxed(device_.api());
   prepare();
   std::size_t bytes = 0;
-  for (const Backend::Upload& transfer : transfers)
+  for (const Backend::Upload& transfer : transfers) {
     bytes += transfer.count * size_of(transfer.target_type);
-  Pieces pieces(transfers, chunk_bytes_ / size_of(DType::f32));
-  if (bytes <= kTeamBytes || team_.size() == 1) {
+  }
+  const bool alone = bytes <= kTeamBytes || team_.size() == 1;
+  Pieces pieces(transfers, (alone ? chunk_bytes_ : team_piece(bytes)) / size_of(DType::f32));
+  if (alone) {
     Backend::Upload piece;
     while (pieces.next(piece)) move(next_slot(), piece, stream);
     return;
@@ -181,10 +191,29 @@ void TransferRing::upload(std::span<const Backend::Upload> uploads, const Stream
   });
 }
 
+void TransferRing::download_small(const void* source, void* target, std::size_t bytes,
+                                  const Stream& stream) {
+  device_.make_current();
+  const RelaxedCapture relaxed(device_.api());
+  prepare();
+  std::byte* const memory = acquire(next_slot());
+  const auto queue = static_cast<CUstream>(stream.native());
+  check(
+      device_.api(),
+      device_.api().cuMemcpyDtoHAsync(memory, reinterpret_cast<CUdeviceptr>(source), bytes, queue),
+      "cuMemcpyDtoHAsync");
+  check(device_.api(), device_.api().cuStreamSynchronize(queue), "cuStreamSynchronize");
+  std::memcpy(target, memory, bytes);
+}
+
 void TransferRing::download(const void* source, void* target, std::size_t bytes,
                             const Stream& stream) {
   if (bytes == 0) {
     stream.synchronize();
+    return;
+  }
+  if (bytes <= chunk_bytes_) {
+    download_small(source, target, bytes, stream);
     return;
   }
   // Elements are words: types do not matter on the way back.

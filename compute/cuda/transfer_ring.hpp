@@ -52,6 +52,8 @@ class TransferRing {
   Slot& next_slot() noexcept;
   void send(Slot& slot, const compute::Backend::Upload& piece, const Stream& stream);
   void fetch(Slot& slot, const compute::Backend::Upload& piece, const Stream& stream);
+  [[nodiscard]] std::size_t team_piece(std::size_t bytes) const noexcept;
+  void download_small(const void* source, void* target, std::size_t bytes, const Stream& stream);
   template <typename Move>
   void move(std::span<const compute::Backend::Upload> transfers, const Stream& stream, Move&& move);
 
