@@ -122,6 +122,15 @@ TEST_CASE("assigning overwrites in place, whoever shares the storage") {
     assign(target, host.f32({1, 2, 3, 4}, {2, 2}));
     assign(target, target.transpose());
     CHECK(view.to_host<float>() == std::vector<float>{1, 3, 2, 4});
+    // So large that parts are written before others are read.
+    const Tensor large = counting(host, {100, 100});
+    assign(large, large.transpose() * 1.0);
+    const auto turned = large.to_host<float>();
+    for (std::size_t i = 0; i < 100; ++i) {
+      for (std::size_t j = 0; j < 100; ++j) {
+        REQUIRE(turned[i * 100 + j] == static_cast<float>(j * 100 + i));
+      }
+    }
   }
   SECTION("storage, itself, a constant, a broadcast view") {
     assign(target, host.f32({5, 6, 7, 8}, {2, 2}));
