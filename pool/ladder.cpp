@@ -191,6 +191,7 @@ ExtentId Pool::Impl::grow_by_region(const Request& request, StreamState& state) 
 
 ExtentId Pool::Impl::steal(const Request& request, StreamState& state) {
   const std::lock_guard growth(growth_mutex_);
+  if (closed()) return kNoExtent;
   ExtentId claim = kNoExtent;
   std::vector<Piece> pieces;
   {
@@ -244,7 +245,17 @@ ExtentId Pool::Impl::make_room(const Request& request, StreamState& state) {
     if (other == &state || !other->keeps) drop_spares(*other);
   }
   const std::lock_guard growth(growth_mutex_);
+  if (closed()) return kNoExtent;
   retry_stuck();
+  {
+    // Nothing is moved for a request that all that is free could not serve.
+    const std::lock_guard lock(engine_mutex_);
+    const SpanEngine::Growth growth_place =
+        engine_.find_growth(state.owner, request.span, request.alignment, traits_.granularity);
+    if (traits_.virtual_memory && backing_.missing(growth_place.need) > engine_.counts().free) {
+      return kNoExtent;
+    }
+  }
   // Each turn makes one mapping idle or ends, so there are no more turns than mappings.
   while (true) {
     if (const ExtentId id = search(request, state)) return id;

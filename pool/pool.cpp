@@ -182,46 +182,56 @@ std::size_t Pool::Impl::trim(std::size_t keep) {
 
 void Pool::Impl::close() noexcept {
   if (closed_.exchange(true)) return;
-  const std::lock_guard growth(growth_mutex_);
   // Whoever is inside has the locks; whoever comes later sees that the pool is closed.
-  const std::vector<Holder> leaks = holders();
-  const std::vector<StreamState*> states = open_states();
-  for (StreamState* state : states) clockwork_.forget_all(*state);
-  for (StreamState* state : states) {
-    const std::lock_guard lock(state->mutex);
-    StreamCounters& counters = state->counters;
-    account_out(*state, counters.requested_in - counters.requested_out,
-                counters.allocated_in - counters.allocated_out);
-    counters.frees = counters.allocations;
-    state->cache = SmallCache();
-    state->open = false;
-    requested_.fold(state->requested);
-    allocated_.fold(state->allocated);
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard growth(growth_mutex_);
+    lines = leak_report(holders());
+    const std::vector<StreamState*> states = open_states();
+    for (StreamState* state : states) clockwork_.forget_all(*state);
+    for (StreamState* state : states) {
+      const std::lock_guard lock(state->mutex);
+      StreamCounters& counters = state->counters;
+      account_out(*state, counters.requested_in - counters.requested_out,
+                  counters.allocated_in - counters.allocated_out);
+      counters.frees = counters.allocations;
+      fold_locked(*state);
+      small_pending_.forget(state->cache.pending());
+      state->cache = SmallCache();
+      state->open = false;
+    }
+    const std::lock_guard lock(engine_mutex_);
+    for (const auto& carrier : carriers_) carrier->owner.store(nullptr, std::memory_order_release);
+    engine_ = SpanEngine();
+    span_blocks_ = span_allocated_ = deferred_bytes_ = 0;
+    deferred_.clear();
+    uses_.clear();
+    stuck_.clear();
+    alone_.clear();
+    give_everything_back(lines);
+    sample_levels();
   }
-  const std::lock_guard lock(engine_mutex_);
-  for (const auto& carrier : carriers_) carrier->owner.store(nullptr, std::memory_order_release);
-  engine_ = SpanEngine();
-  span_blocks_ = span_allocated_ = deferred_bytes_ = 0;
-  deferred_.clear();
-  uses_.clear();
-  stuck_.clear();
-  alone_.clear();
+  for (const std::string& line : lines) log(line);
+}
+
+// REQUIRES: growth and engine locks.
+void Pool::Impl::give_everything_back(std::vector<std::string>& lines) {
   while (!backing_.mappings().empty()) {
     const Mapping mapping = backing_.mappings().begin()->second;
     const SourceResult result =
         mapping.handle != 0 ? backing_.unmap(mapping) : backing_.free_region(mapping);
-    if (!result.ok()) log("pool: closing: " + backing_.last_failure());
+    if (!result.ok()) lines.push_back("pool: closing: " + backing_.last_failure());
     backing_.remove(mapping);
   }
   backing_.release_idle(0);
   if (backing_.held().current() > 0) {
-    log("pool: closing: " + std::to_string(backing_.held().current()) +
-        " bytes could not be given back: " + backing_.last_failure());
+    lines.push_back("pool: closing: " + std::to_string(backing_.held().current()) +
+                    " bytes could not be given back: " + backing_.last_failure());
   }
-  if (range_ != 0) source_.unreserve(range_, range_bytes_);
+  if (range_ != 0 && !source_.unreserve(range_, range_bytes_).ok()) {
+    lines.push_back("pool: closing: the addresses could not be given back");
+  }
   range_ = 0;
-  sample_levels();
-  report_leaks(leaks);
 }
 
 void Pool::Impl::set_misuse_handler(MisuseHandler handler) {

@@ -79,6 +79,8 @@ class Pool::Impl {
   /// Everything with something pending. A snapshot.
   std::vector<StreamState*> open_states() const;
   [[nodiscard]] StreamState* state_by_owner(Owner owner) const;
+  /// False if the stream's last point could not be recorded; nothing has changed then.
+  bool retire(StreamId stream);
   void close_retired();
   void account_foreign(StreamState& state, StreamState& user, std::size_t requested,
                        std::size_t allocated);
@@ -178,7 +180,8 @@ class Pool::Impl {
   };
   /// Live blocks by tag, the most bytes first. Cost: every block.
   std::vector<Holder> holders();
-  void report_leaks(const std::vector<Holder>& leaks) const noexcept;
+  static std::vector<std::string> leak_report(const std::vector<Holder>& leaks);
+  void give_everything_back(std::vector<std::string>& lines);
   std::string backing_failure();
   void log(std::string_view line) const noexcept;
 

@@ -120,6 +120,7 @@ void Pool::Impl::defer(Deferred deferred) {
   }
   std::erase_if(uses, [](const Use& use) { return use.state == nullptr; });
   const std::lock_guard engine_lock(engine_mutex_);
+  if (closed()) return;
   freed_on->deferred += deferred.bytes;
   deferred_bytes_ += deferred.bytes;
   ++deferred.user->awaited;
@@ -150,6 +151,7 @@ bool Pool::Impl::release_deferred() {
     if (deferred->small) send_home(deferred->small);
   }
   const std::lock_guard lock(engine_mutex_);
+  if (closed()) return false;
   for (auto deferred = done; deferred != waiting.end(); ++deferred) {
     const bool keeps = deferred->user->keeps.load(std::memory_order_relaxed);
     if (deferred->id != kNoExtent) {

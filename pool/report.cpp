@@ -70,8 +70,9 @@ PoolStats Pool::Impl::stats() {
   stats.allocated = {sum.allocated_in - sum.allocated_out, allocated_.peak(), sum.allocated_in};
   stats.pending = {pending_.current(), pending_.peak()};
   stats.mapped = {backing_.mapped().current(), backing_.mapped().peak()};
-  stats.free = {stats.mapped.current - stats.allocated.current - stats.pending.current,
-                free_.peak()};
+  // While other threads work the parts are not of one moment.
+  const Count taken = stats.allocated.current + stats.pending.current;
+  stats.free = {stats.mapped.current - std::min(stats.mapped.current, taken), free_.peak()};
   stats.idle_handles = {backing_.idle().current(), backing_.idle().peak()};
   stats.held = {backing_.held().current(), backing_.held().peak()};
   stats.capacity = config_.capacity;
@@ -162,19 +163,21 @@ std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
   return all;
 }
 
-void Pool::Impl::report_leaks(const std::vector<Holder>& leaks) const noexcept {
-  if (leaks.empty()) return;
+std::vector<std::string> Pool::Impl::leak_report(const std::vector<Holder>& leaks) {
+  std::vector<std::string> lines;
+  if (leaks.empty()) return lines;
   std::uint64_t blocks = 0, bytes = 0;
   for (const Holder& leak : leaks) {
     blocks += leak.blocks;
     bytes += leak.bytes;
   }
-  log("pool: closed with " + std::to_string(blocks) + " live blocks of " + std::to_string(bytes) +
-      " bytes in all");
+  lines.push_back("pool: closed with " + std::to_string(blocks) + " live blocks of " +
+                  std::to_string(bytes) + " bytes in all");
   for (const Holder& leak : leaks) {
-    log("pool:   " + std::string(leak.tag) + ": " + std::to_string(leak.blocks) + " blocks, " +
-        std::to_string(leak.bytes) + " bytes");
+    lines.push_back("pool:   " + std::string(leak.tag) + ": " + std::to_string(leak.blocks) +
+                    " blocks, " + std::to_string(leak.bytes) + " bytes");
   }
+  return lines;
 }
 
 void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,

@@ -45,6 +45,7 @@ void* Pool::Impl::take_small(ClassKey key, const Request& request, StreamState& 
   // A block of another's carrier that this stream freed.
   StreamState* owner = nullptr;
   const auto lock = lock_owner(*foreign.carrier, &owner);
+  if (owner == nullptr) return nullptr;  // the pool was closed meanwhile
   const SmallCache::Block block{foreign.carrier, foreign.index};
   owner->cache.occupy(block, &state, request.bytes, request.tag);
   return reinterpret_cast<void*>(address_of(block));
@@ -96,6 +97,7 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
 bool Pool::Impl::open_carrier(ClassKey key, ExtentId id, StreamState& state, StreamId stream) {
   const std::lock_guard lock(state.mutex);
   const std::lock_guard engine_lock(engine_mutex_);
+  if (closed()) throw ClosedError("pool: closed during an allocation");
   const Stamp stamp{state.owner, state.keeps ? kNever : state.next_point};
   if (!serves(state, stream)) {
     // What the stream owned of it is the retired stream's; it has passed when the stream closes.
@@ -248,6 +250,7 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
   }
   if (way == Way::foreign) {
     const std::lock_guard lock(state.mutex);
+    if (!state.open) return Misuse::none;  // the pool was closed meanwhile
     ++state.uncovered;
     record = state.uncovered >= config_.point_every_frees;
     state.cache.add_foreign(
@@ -265,6 +268,7 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
 void Pool::Impl::send_home(const SmallCache::Block& block) {
   StreamState* owner = nullptr;
   const auto lock = lock_owner(*block.carrier, &owner);
+  if (owner == nullptr) return;  // the pool was closed meanwhile
   const bool keeps = owner->keeps.load(std::memory_order_relaxed);
   if (Carrier* empty = owner->cache.give(block, keeps, kNever)) close_carrier(empty, *owner);
 }

@@ -199,6 +199,7 @@ Fit SpanEngine::find(Owner owner, std::size_t bytes, std::size_t alignment) cons
 }
 
 Fit SpanEngine::find_oldest(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept {
+  if (find_owner(owner) == nullptr) return {};
   unsigned probe = 0;
   for (ExtentId id = owners_[owner]->queue_head; id != 0 && probe < kOldestProbe;
        id = at(id).queue_next, ++probe) {
@@ -428,6 +429,7 @@ void SpanEngine::join(ExtentId id) {
 }
 
 void SpanEngine::complete(Owner owner, Point passed) {
+  if (find_owner(owner) == nullptr) return;
   OwnerState& state = *owners_[owner];
   while (state.queue_head != 0 && at(state.queue_head).stamp.point <= passed) {
     const ExtentId id = state.queue_head;

@@ -26,6 +26,10 @@ class FoldedGauge {
     raise(before + delta.high);
     delta = {};
   }
+  /// What goes without being undone.
+  void forget(std::uint64_t amount) noexcept {
+    current_.fetch_sub(static_cast<std::int64_t>(amount), std::memory_order_relaxed);
+  }
   void raise(std::int64_t value) noexcept {
     std::int64_t peak = peak_.load(std::memory_order_relaxed);
     while (value > peak && !peak_.compare_exchange_weak(peak, value, std::memory_order_relaxed)) {

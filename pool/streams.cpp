@@ -138,6 +138,7 @@ void Pool::Impl::account_foreign(StreamState& state, StreamState& user, std::siz
                                  std::size_t allocated) {
   fold(state);
   const std::lock_guard lock(user.mutex);
+  if (!user.open) return;  // the pool was closed meanwhile, and has counted the block as freed
   account_out(user, requested, allocated);
   fold_locked(user);
 }
@@ -196,12 +197,18 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, Point point) {
 }
 
 void Pool::Impl::retire_stream(StreamId stream) noexcept {
+  if (retire(stream)) return;
+  log("pool: the last point of stream " + std::to_string(stream) +
+      " could not be recorded; its memory stays its own");
+}
+
+bool Pool::Impl::retire(StreamId stream) {
   const std::lock_guard growth(growth_mutex_);
   StreamState* state = nullptr;
   {
     const std::unique_lock registry(registry_mutex_);
     const auto found = streams_.find(stream);
-    if (found == streams_.end()) return;
+    if (closed() || found == streams_.end()) return true;
     state = found->second;
     streams_.erase(found);
   }
@@ -215,11 +222,9 @@ void Pool::Impl::retire_stream(StreamId stream) noexcept {
   }
   if (arena != nullptr) inherit(*arena, *state, last);
   if (!clockwork_.record_last(*state)) {
-    log("pool: the last point of stream " + std::to_string(stream) +
-        " could not be recorded; its memory stays its own");
     const std::unique_lock registry(registry_mutex_);
     streams_[stream] = state;
-    return;
+    return false;
   }
   {
     const std::lock_guard lock(state->mutex);
@@ -233,6 +238,7 @@ void Pool::Impl::retire_stream(StreamId stream) noexcept {
   complete(*state);
   drop_spares(*state);
   close_retired();
+  return true;
 }
 
 // Closes what was retired and has passed its last point. REQUIRES: growth_mutex_, so that no claim
