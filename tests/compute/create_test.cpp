@@ -3,6 +3,10 @@
 
 #include "tests/compute/support.hpp"
 
+namespace {
+#include "compute/prelude.inl"
+}  // namespace
+
 using namespace forebay;
 using namespace forebay::testing;
 
@@ -102,6 +106,9 @@ TEST_CASE("random numbers are Philox by index") {
     return random_uniform({3}, key, host.device).to_host<float>()[0];
   };
   CHECK(first_word(0) == static_cast<float>(0x6627e8d5U >> 8) * 0x1p-24F);
+  // The low word of the key, then the high one.
+  const auto keyed = random_uniform({3}, 7ULL << 32 | 5, host.device).to_host<float>();
+  CHECK(keyed[2] == fb_random_uniform(5, 7, 2));
   // The same numbers in any shape, expression or piece of work.
   const auto flat = random_uniform({5000}, 42, host.device).to_host<float>();
   CHECK(random_uniform({50, 100}, 42, host.device).to_host<float>() == flat);
