@@ -42,6 +42,20 @@ TEST_CASE("a walk meets each node once, operands first") {
   CHECK(shared.node()->uses == 2);
 }
 
+TEST_CASE("leaves and constants of several operations are met once") {
+  const Host host;
+  const Tensor a = host.f32({1, 2});
+  const Tensor two = full({2}, 2.0F, host.device);
+  const Tensor root = (a * two) + (a - two);
+  Node* const roots[] = {root.node().get()};
+  Walk walk;
+  REQUIRE(walk.run(roots, 100));
+  CHECK(walk.leaves() == std::vector<Node*>{a.node().get()});
+  CHECK(walk.constants() == std::vector<Node*>{two.node().get()});
+  CHECK(a.node()->uses == 2);
+  CHECK(two.node()->uses == 2);
+}
+
 TEST_CASE("a walk stops beyond its limit") {
   const Host host;
   Tensor t = host.f32({1});
