@@ -34,7 +34,8 @@ Engine::Engine(Device& device, std::unique_ptr<Backend> backend)
     : device_(device),
       backend_(std::move(backend)),
       limits_(device.config().fusion, backend_->limits(), device.pool().config().capacity),
-      programs_(kMaxPrograms, device.counters().fusion.programs) {}
+      programs_(kMaxPrograms, device.counters().fusion.programs),
+      mailboxes_(backend_->mailboxes()) {}
 
 NodeRef Engine::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
   const std::lock_guard lock(mutex_);
@@ -142,7 +143,7 @@ NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
   if (node->numel == 0) return copy;
   Node* const root = node.get();
   lower({.roots = {&root, 1}});
-  launch(end, nullptr, copy->address());
+  launch(end, copy->address());
   return copy;
 }
 
@@ -157,8 +158,22 @@ NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, co
   NodeRef result = uninitialized(shape, input->type);
   Node* const root = input.get();
   lower({.roots = {&root, 1}, .reduce = op, .reduced_dims = reduced_dims, .own_references = 1});
-  launch(kEndConsumer, result->address());
+  Binding& binding = lowering_.binding;
+  binding.reduction = result->address();
+  binding.ticket = result->numel == 1 ? mailboxes_.issue() : 0;
+  binding.mailbox = mailboxes_.box(binding.ticket);
+  launch(kEndConsumer);
+  result->storage->ticket = binding.ticket;
   return result;
+}
+
+std::uint32_t Engine::read(const NodeRef& node) {
+  const std::lock_guard lock(mutex_);
+  evaluate(node, kEndRead);
+  if (const auto bits = mailboxes_.collect(node->storage->ticket)) return *bits;
+  std::uint32_t bits = 0;
+  backend_->download(node->address(), &bits, sizeof bits, device_.default_stream());
+  return bits;
 }
 
 void Engine::assign(const NodeRef& target, const NodeRef& value) {
@@ -167,6 +182,7 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
   if (target->numel == 0) return;
   if (value->is(NodeKind::storage) && value->contiguous) {
     if (value->storage == target->storage) return;
+    target->storage->ticket = 0;
     backend_->copy(value->address(), target->address(), target->storage->bytes(),
                    device_.default_stream());
     return;
@@ -182,7 +198,8 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
   if (crossed) {
     assign(target, contiguous(value, kEndConsumer));
   } else {
-    launch(kEndConsumer, nullptr, target->address());
+    target->storage->ticket = 0;
+    launch(kEndConsumer, target->address());
   }
 }
 
@@ -200,9 +217,8 @@ void Engine::lower(const LowerRequest& request) {
 
 // Runs the lowered program. Its first output goes to `first_output` if that is given, and its node
 // stays as it is; every other stored node becomes storage.
-void Engine::launch(const End& end, void* reduction, void* first_output) {
+void Engine::launch(const End& end, void* first_output) {
   Binding& binding = lowering_.binding;
-  binding.reduction = reduction;
   binding.outputs.clear();
   std::vector<std::shared_ptr<Storage>> results;
   results.reserve(lowering_.stored.size());

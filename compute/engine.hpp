@@ -7,6 +7,7 @@
 
 #include "compute/fusion_limits.hpp"
 #include "compute/lower.hpp"
+#include "compute/mailboxes.hpp"
 #include "compute/node.hpp"
 #include "compute/program_cache.hpp"
 #include "compute/walk.hpp"
@@ -55,6 +56,8 @@ class Engine {
   /// empty and more than one element is reduced.
   [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
                                const Dims& shape);
+  /// The bits of the one element of `node`; waits for them.
+  [[nodiscard]] std::uint32_t read(const NodeRef& node);
   /// Writes the elements of `value` over those of `target`, in one launch if `value` is an
   /// expression. REQUIRES: equal shapes and types; `target` is no strided view.
   void assign(const NodeRef& target, const NodeRef& value);
@@ -64,7 +67,7 @@ class Engine {
   [[nodiscard]] Weight fit_limits(std::span<const NodeRef> operands);
   void split(Node* root);
   void lower(const LowerRequest& request);
-  void launch(const End& end, void* reduction = nullptr, void* first_output = nullptr);
+  void launch(const End& end, void* first_output = nullptr);
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type);
 
   Device& device_;
@@ -72,6 +75,7 @@ class Engine {
   std::unique_ptr<Backend> backend_;
   FusionLimits limits_;
   ProgramCache programs_;
+  Mailboxes mailboxes_;
   Walk walk_;
   Lowering lowering_;
 };

@@ -25,6 +25,9 @@ bool Lowering::run(const LowerRequest& request, const FusionLimits& limits, Walk
 // Leaves with the same elements are one. REQUIRES: all have the shape of the space.
 bool Lowering::add_leaves(const Walk& walk, const FusionLimits& limits) {
   program.leaves.clear();
+  binding.reduction = nullptr;
+  binding.mailbox = nullptr;
+  binding.ticket = 0;
   binding.leaves.clear();
   binding.strides.clear();
   for (Node* const node : walk.leaves()) {

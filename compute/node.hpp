@@ -28,6 +28,10 @@ class Storage {
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
+  /// Under which a reduction left this value in a mailbox (mailboxes.hpp); 0 if none did, or once
+  /// somebody may have written over it.
+  std::uint32_t ticket = 0;
+
  private:
   std::shared_ptr<Device> device_;
   std::size_t bytes_;

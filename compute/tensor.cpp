@@ -70,11 +70,7 @@ const {
   if (numel() != 1) {
     throw ShapeError("item needs one element, but the shape is " + to_string(shape()));
   }
-  Engine& engine = engine_of(*this);
-  const std::lock_guard lock(engine.mutex());
-  engine.evaluate(node_, compute::kEndRead);
-  std::uint32_t bits = 0;
-  engine.backend().download(node_->address(), &bits, sizeof bits, engine.device().default_stream());
+  const std::uint32_t bits = engine_of(*this).read(node_);
   return dtype() == DType::f32 ? convert<T>(std::bit_cast<float>(bits))
                                : convert<T>(std::bit_cast<std::int32_t>(bits));
 }
@@ -117,6 +113,7 @@ void* Tensor::data() const {
   const std::lock_guard lock(engine.mutex());
   const NodeRef source = engine.contiguous(node_, compute::kEndRead);
   if (source.get() != node_.get()) node_->become_storage(source->storage);
+  node_->storage->ticket = 0;  // who has the address may write there
   return node_->address();
 }
 
@@ -129,6 +126,7 @@ void assign(const Tensor& target, const Tensor& value) {
     throw ShapeError("assign: a value of " + describe(value) + " does not fit into " +
                      describe(target));
   }
+  const std::lock_guard lock(engine.mutex());
   if (!target.node()->contiguous) {
     throw ShapeError("assign: the target of shape " + to_string(target.shape()) +
                      " is a view with strides");

@@ -274,7 +274,16 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   text.line("  }");
   const std::string_view mean =
       program.reduction->op == compute::ReduceOp::mean ? "total / (Sum)a.reduced" : "total";
-  text.line("  if (member == 0 && here) a.result[row] = (", type_name(type), ")(", mean, ");");
+  text.line("  if (member == 0 && here) {");
+  text.line("    const ", type_name(type), " value = (", type_name(type), ")(", mean, ");");
+  text.line("    a.result[row] = value;");
+  // One store, so that the host sees both words or neither.
+  text.line("    if (a.mailbox) {");
+  text.line(
+      "      *(volatile unsigned long long*)a.mailbox = (unsigned long long)a.ticket << 32 | ",
+      type == DType::f32 ? "FB_BITS(value)" : "(unsigned)value", ";");
+  text.line("    }");
+  text.line("  }");
   text.line("}");
 }
 

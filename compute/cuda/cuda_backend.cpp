@@ -1,6 +1,7 @@
 #include "compute/cuda/cuda_backend.hpp"
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 
@@ -20,6 +21,8 @@ using compute::CustomKernel;
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 CUstream native(const Stream& stream) { return static_cast<CUstream>(stream.native()); }
 
+constexpr std::size_t kMailboxes = 1024;
+
 class CudaBackend final : public compute::Backend {
  public:
   explicit CudaBackend(CudaDevice& device)
@@ -27,10 +30,24 @@ class CudaBackend final : public compute::Backend {
     executors_[0] = std::make_unique<CudaExecutor>(device, scratch_);
   }
 
+  ~CudaBackend() override {
+    pool::Pool(device_.pinned_pool()).deallocate(mailboxes_, device_.default_stream().id());
+  }
+
   [[nodiscard]] compute::Limits limits() const noexcept override { return kLimits; }
   [[nodiscard]] std::span<const std::unique_ptr<compute::Executor>> executors()
       const noexcept override {
     return executors_;
+  }
+
+  [[nodiscard]] std::span<std::uint64_t> mailboxes() override {
+    if (mailboxes_ == nullptr) {
+      pool::Pool memory = device_.pinned_pool();
+      mailboxes_ = memory.allocate(kMailboxes * sizeof(std::uint64_t),
+                                   device_.default_stream().id(), {.tag = "compute.mailboxes"});
+      std::memset(mailboxes_, 0, kMailboxes * sizeof(std::uint64_t));
+    }
+    return {static_cast<std::uint64_t*>(mailboxes_), kMailboxes};
   }
 
   void matmul(const compute::MatmulArgs& args, const Stream& stream) override {
@@ -88,6 +105,7 @@ class CudaBackend final : public compute::Backend {
   MatmulRunner matmul_;
   TransferRing ring_;
   std::unordered_map<const CustomKernel*, CUfunction> custom_;
+  void* mailboxes_ = nullptr;  // pinned
 };
 
 }  // namespace

@@ -41,8 +41,9 @@ std::string declare_arguments(const Program& program) {
     text.line("  ", type_name(type), "* result;");
     text.line("  ", sum_type(type), "* partials;");
     text.line("  unsigned* tickets;");
+    text.line("  unsigned long long* mailbox;");
     text.line("  long long kept, reduced, chunk;");
-    text.line("  unsigned splits, group_log2, columns_log2, inner;");
+    text.line("  unsigned splits, group_log2, columns_log2, inner, ticket;");
   } else {
     text.line("  long long count;");
   }
@@ -88,6 +89,7 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
     put(binding.reduction);
     put(choices.scratch.partials);
     put(choices.scratch.tickets);
+    put(binding.mailbox);
     put(plan.kept);
     put(plan.reduced);
     put(plan.chunk);
@@ -95,6 +97,7 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
     put(plan.group_log2);
     put(plan.columns_log2);
     put(std::uint32_t{plan.inner});
+    put(binding.ticket);
   } else {
     put(count);
   }

@@ -54,6 +54,12 @@ Outcome run_emulated(const std::string& name, const ProgramCase& data) {
   for (const AlignedWords& output : outputs) binding.outputs.push_back(output.first);
   const AlignedWords reduction(data.reduction_buffer());
   binding.reduction = reduction.first;
+  std::uint64_t mailbox = 0;
+  constexpr std::uint32_t kTicket = 0x80000007U;
+  if (data.kept() == 1) {
+    binding.mailbox = &mailbox;
+    binding.ticket = kTicket;
+  }
 
   const cuda::KernelShape shape = cuda::kernel_shape(data.program());
   Outcome outcome;
@@ -72,6 +78,9 @@ Outcome run_emulated(const std::string& name, const ProgramCase& data) {
   CHECK(std::count(tickets.begin(), tickets.end(), 0U) == std::ptrdiff_t{cuda::kSplitBlocks});
   for (const AlignedWords& output : outputs) outcome.outputs.push_back(output.back());
   outcome.reduction = reduction.back();
+  if (data.program().reduction && data.kept() == 1) {
+    CHECK(mailbox == (std::uint64_t{kTicket} << 32 | reduction.first->bits));
+  }
   return outcome;
 }
 

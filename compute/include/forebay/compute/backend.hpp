@@ -73,6 +73,10 @@ class Backend {
   /// In order of preference, never empty; the last one is always ready.
   [[nodiscard]] virtual std::span<const std::unique_ptr<Executor>> executors() const noexcept = 0;
 
+  /// Host memory in which kernels can leave single results, so that reading one takes no call of
+  /// the driver. Empty where the host reads the device's memory anyway, or not at all.
+  [[nodiscard]] virtual std::span<std::uint64_t> mailboxes() { return {}; }
+
   virtual void matmul(const MatmulArgs& args, const Stream& stream) = 0;
   /// `count` elements from pageable host memory to the device, converted on the way. When it
   /// returns, `source` may be changed; the device's copy may still be under way on `stream`.

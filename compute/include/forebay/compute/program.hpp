@@ -151,6 +151,10 @@ struct Binding {
   std::vector<std::uint32_t> scalars{};  ///< bit patterns
   std::vector<void*> outputs{};
   void* reduction = nullptr;  ///< linear over the kept dimensions
+  /// If given, the single result of the reduction goes here as well, in one store: its bits in the
+  /// low word, `ticket` in the high one. One of `Backend::mailboxes`.
+  std::uint64_t* mailbox = nullptr;
+  std::uint32_t ticket = 0;
 };
 
 }  // namespace forebay::compute
