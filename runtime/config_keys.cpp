@@ -176,6 +176,9 @@ std::vector<Key> make_table() {
       [](Config& c) { return &c.upload.threads; });
   add(keys, "/kernels/compiler_cache", "Whether NVRTC may use its own cache on disk.", {},
       [](Config& c) { return &c.kernels.compiler_cache; });
+  add(keys, "/kernels/prepare",
+      "Whether opening a CUDA device opens NVRTC and warms it up, on a thread beside it.", {},
+      [](Config& c) { return &c.kernels.prepare; });
   add(keys, "/matmul/workspace_bytes", "Workspace of matrix products, for each stream.",
       {0, 1 * kGiB, false}, [](Config& c) { return &c.matmul.workspace_bytes; });
   add(keys, "/matmul/max_plans",

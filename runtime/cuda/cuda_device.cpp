@@ -83,6 +83,12 @@ std::shared_ptr<CudaDevice> CudaDevice::open(std::shared_ptr<const CudaApi> api,
   CUdevice device = 0;
   check(*api, api->cuDeviceGet(&device, index), "cuDeviceGet");
 
+  // On its own thread beside the making of the context, which takes longer.
+  auto compiler = std::make_unique<Compiler>(
+      api->version, CompileOptions{info.architecture, config.kernels.compiler_cache});
+  if (config.kernels.prepare) {
+    compiler->prepare();
+  }
   const auto start = std::chrono::steady_clock::now();
   auto context = std::make_shared<Context>(api, device);
   if (!context->enter()) {
@@ -90,19 +96,21 @@ std::shared_ptr<CudaDevice> CudaDevice::open(std::shared_ptr<const CudaApi> api,
   }
   info.context_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-  std::shared_ptr<CudaDevice> opened(new CudaDevice(std::move(info), config, std::move(context)));
+  std::shared_ptr<CudaDevice> opened(
+      new CudaDevice(std::move(info), config, std::move(context), std::move(compiler)));
   opened->default_stream_ = opened->make_stream(false);
   return opened;
 }
 
-CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> context)
+CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> context,
+                       std::unique_ptr<Compiler> compiler)
     : Device(std::move(info), std::move(config)),
       context_(std::move(context)),
       memory_(std::make_shared<CudaVmmSource>(context_)),
       pinned_memory_(std::make_shared<CudaPinnedSource>(context_)),
       timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       pinned_timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
-      kernels_(std::make_unique<KernelCache>(*this)) {
+      kernels_(std::make_unique<KernelCache>(*this, std::move(compiler))) {
   const auto warn = [](std::string_view line) { log(LogLevel::warn, line); };
   if (config_.pinned.capacity == 0) {
     constexpr std::size_t kPinnedCapacity = std::size_t{1} << 30;

@@ -19,6 +19,7 @@
 
 namespace forebay::cuda {
 
+class Compiler;
 class KernelCache;
 
 /// What the driver says about a device without opening it. Throws DriverError.
@@ -52,7 +53,8 @@ class CudaDevice final : public Device {
  private:
   class StreamState;
 
-  CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> context);
+  CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> context,
+             std::unique_ptr<Compiler> compiler);
   void shut_down() noexcept override;
   [[nodiscard]] Stream make_stream(bool ends_with_handle);
   void end_stream(pool::StreamId id) noexcept;

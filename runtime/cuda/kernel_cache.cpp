@@ -1,13 +1,9 @@
 #include "runtime/cuda/kernel_cache.hpp"
 
-#include <pthread.h>
-
 #include <chrono>
-#include <csignal>
 
 #include "forebay/pool/error.hpp"
 #include "runtime/cuda/cuda_device.hpp"
-#include "runtime/cuda/nvrtc_compiler.hpp"
 
 namespace forebay::cuda {
 
@@ -39,29 +35,9 @@ CUfunction KernelCache::get(std::string_view source, const std::string& entry) {
   return kernel->function;
 }
 
-void KernelCache::prepare() {
-  const std::lock_guard lock(mutex_);
-  if (warm_up_.joinable()) {
-    return;
-  }
-  warm_up_ = std::thread([this] {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    try {
-      (void)compile_cubin(*nvrtc(), "extern \"C\" __global__ void warm_up() {}", "warm_up",
-                          {device_.info().architecture, false});
-    } catch (const Error&) {
-      // Whoever needs a kernel meets the same error.
-    }
-  });
-}
-
 void KernelCache::clear() noexcept {
   const std::lock_guard lock(mutex_);
-  if (warm_up_.joinable()) {
-    warm_up_.join();
-  }
+  compiler_->settle();
   const bool alive = device_.enter();
   for (const auto& [key, kernel] : entries_) {
     if (alive && kernel->module != nullptr) {
@@ -71,22 +47,11 @@ void KernelCache::clear() noexcept {
   entries_.clear();
 }
 
-std::shared_ptr<const driver::NvrtcApi> KernelCache::nvrtc() {
-  const std::lock_guard lock(nvrtc_mutex_);
-  if (nvrtc_ == nullptr) {
-    nvrtc_ = driver::NvrtcApi::open(device_.api().version);
-  }
-  return nvrtc_;
-}
-
 void KernelCache::compile(Entry& kernel, std::string_view source, const std::string& entry) {
   KernelCounters& counters = device_.counters().kernels;
-  const auto compiler = nvrtc();
   const auto start = std::chrono::steady_clock::now();
   try {
-    const std::string cubin =
-        compile_cubin(*compiler, source, entry,
-                      {device_.info().architecture, device_.config().kernels.compiler_cache});
+    const std::string cubin = compiler_->compile(source, entry);
     load(kernel, cubin, entry);
   } catch (const CompileError&) {
     kernel.failure = std::current_exception();

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
+#include <utility>
 
-#include "runtime/driver/nvrtc_api.hpp"
+#include "runtime/cuda/nvrtc_compiler.hpp"
 
 namespace forebay::cuda {
 
@@ -25,7 +25,8 @@ class CudaDevice;
 /// Cost of a hit: one hash of the source and one lookup; callers keep the CUfunction.
 class KernelCache {
  public:
-  explicit KernelCache(CudaDevice& device) : device_(device) {}
+  KernelCache(CudaDevice& device, std::unique_ptr<Compiler> compiler)
+      : device_(device), compiler_(std::move(compiler)) {}
   ~KernelCache();
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
@@ -33,9 +34,6 @@ class KernelCache {
   /// The kernel `entry` of `source`, loaded. Throws CompileError with the compiler's log (each
   /// time: what did not compile once is not compiled again), DriverError, ClosedError.
   [[nodiscard]] CUfunction get(std::string_view source, const std::string& entry);
-  /// Opens the compiler and compiles an empty kernel on a thread of its own: the first compilation
-  /// of a process takes some 40 ms longer than the next. Returns at once; twice is fine.
-  void prepare();
   /// Unloads everything. REQUIRES: no launch is in flight and nobody is inside `get`.
   void clear() noexcept;
 
@@ -47,15 +45,12 @@ class KernelCache {
     std::exception_ptr failure;  // a CompileError
   };
 
-  [[nodiscard]] std::shared_ptr<const driver::NvrtcApi> nvrtc();
   void compile(Entry& kernel, std::string_view source, const std::string& entry);
   void load(Entry& kernel, const std::string& cubin, const std::string& entry) const;
 
   CudaDevice& device_;
-  std::mutex nvrtc_mutex_;                         // held while opening
-  std::shared_ptr<const driver::NvrtcApi> nvrtc_;  // nvrtc_mutex_
+  const std::unique_ptr<Compiler> compiler_;
   std::mutex mutex_;
-  std::thread warm_up_;                                              // mutex_
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // mutex_; entry and source
 };
 

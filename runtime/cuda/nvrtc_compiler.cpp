@@ -1,9 +1,14 @@
 #include "runtime/cuda/nvrtc_compiler.hpp"
 
+#include <pthread.h>
+
 #include <charconv>
+#include <csignal>
+#include <utility>
 #include <vector>
 
 #include "forebay/pool/error.hpp"
+#include "runtime/process.hpp"
 
 namespace forebay::cuda {
 namespace {
@@ -101,6 +106,51 @@ std::string compile_cubin(const NvrtcApi& nvrtc, std::string_view source, const 
   std::string cubin(size, '\0');
   check(nvrtc, nvrtc.nvrtcGetCUBIN(program.get(), cubin.data()), "nvrtcGetCUBIN");
   return cubin;
+}
+
+Compiler::Compiler(int driver_version, CompileOptions options)
+    : driver_version_(driver_version),
+      options_(std::move(options)),
+      generation_(process::generation()) {}
+
+Compiler::~Compiler() { settle(); }
+
+void Compiler::settle() noexcept {
+  if (warm_up_ == nullptr) {
+    return;
+  }
+  if (generation_ == process::generation()) {
+    warm_up_->join();
+    warm_up_.reset();
+  } else {
+    (void)warm_up_.release();  // the thread stayed in the parent
+  }
+}
+
+void Compiler::prepare() {
+  warm_up_ = std::make_unique<std::thread>([this] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    try {
+      (void)compile_cubin(*nvrtc(), "extern \"C\" __global__ void warm_up() {}", "warm_up",
+                          {options_.architecture, false});
+    } catch (const Error&) {
+      // Whoever needs a kernel meets the same error.
+    }
+  });
+}
+
+std::string Compiler::compile(std::string_view source, const std::string& name) {
+  return compile_cubin(*nvrtc(), source, name, options_);
+}
+
+std::shared_ptr<const NvrtcApi> Compiler::nvrtc() {
+  const std::lock_guard lock(mutex_);
+  if (nvrtc_ == nullptr) {
+    nvrtc_ = NvrtcApi::open(driver_version_);
+  }
+  return nvrtc_;
 }
 
 }  // namespace forebay::cuda

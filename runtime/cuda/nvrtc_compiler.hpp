@@ -1,8 +1,12 @@
 // CUDA C++ to a cubin, in memory. Needs NVRTC, no driver and no device.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "runtime/driver/nvrtc_api.hpp"
 
@@ -18,5 +22,35 @@ struct CompileOptions {
 /// Cost: tens of milliseconds.
 [[nodiscard]] std::string compile_cubin(const driver::NvrtcApi& nvrtc, std::string_view source,
                                         const std::string& name, const CompileOptions& options);
+
+/// NVRTC, opened at first use, with the options of one device.
+/// Thread safety: any thread.
+class Compiler {
+ public:
+  /// `driver_version` as cuDriverGetVersion gives it.
+  Compiler(int driver_version, CompileOptions options);
+  ~Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  /// Opens NVRTC and compiles an empty kernel on a thread of its own, which takes a tenth of a
+  /// second off the first kernel that somebody waits for. Returns at once.
+  void prepare();
+  /// Waits for that thread. Before the process ends somebody must: NVRTC's own exit handlers take
+  /// away what a compilation still uses.
+  void settle() noexcept;
+  /// As `compile_cubin`; throws DriverError also when NVRTC cannot be opened.
+  [[nodiscard]] std::string compile(std::string_view source, const std::string& name);
+
+ private:
+  [[nodiscard]] std::shared_ptr<const driver::NvrtcApi> nvrtc();
+
+  const int driver_version_;
+  const CompileOptions options_;
+  const std::uint32_t generation_;                 // of the process that made it
+  std::mutex mutex_;                               // held while opening
+  std::shared_ptr<const driver::NvrtcApi> nvrtc_;  // mutex_
+  std::unique_ptr<std::thread> warm_up_;
+};
 
 }  // namespace forebay::cuda

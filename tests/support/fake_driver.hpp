@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "forebay/runtime/config.hpp"
 #include "runtime/driver/cuda_api.hpp"
 
 namespace forebay::test {
@@ -62,5 +63,13 @@ class FakeDriver {
  private:
   std::shared_ptr<driver::CudaApi> api_;
 };
+
+/// The default configuration, but the compiler is not warmed up: most tests on the fake compile
+/// nothing.
+[[nodiscard]] inline Config fake_config() {
+  Config config;
+  config.kernels.prepare = false;
+  return config;
+}
 
 }  // namespace forebay::test

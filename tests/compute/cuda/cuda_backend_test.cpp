@@ -83,7 +83,7 @@ TEST_CASE("a custom kernel that does not compile says so each time") {
 TEST_CASE("a backend gives everything back with its device") {
   FakeDriver driver(FakeDriver::Options{.count_launches = true});
   {
-    const auto device = cuda::CudaDevice::open(driver.api(), 0, {});
+    const auto device = cuda::CudaDevice::open(driver.api(), 0, test::fake_config());
     auto backend = compute::make_cuda_backend(*device);
     std::vector<float> numbers(1'000'000);
     void* const target =

@@ -10,7 +10,7 @@
 namespace forebay::test {
 
 struct FakeCuda {
-  explicit FakeCuda(const Config& config = {}, bool count_launches = false)
+  explicit FakeCuda(const Config& config = test::fake_config(), bool count_launches = false)
       : driver(FakeDriver::Options{.count_launches = count_launches}),
         device(cuda::CudaDevice::open(driver.api(), 0, config)),
         stream(device->default_stream()) {}

@@ -12,7 +12,7 @@ namespace {
 struct Setting {
   explicit Setting(std::uint32_t max_plans = 3) : cuda(config(max_plans)) {}
   static Config config(std::uint32_t max_plans) {
-    Config config;
+    Config config = test::fake_config();
     config.matmul.max_plans = max_plans;
     config.matmul.workspace_bytes = 1 << 16;
     return config;

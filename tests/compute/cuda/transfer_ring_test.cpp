@@ -13,7 +13,7 @@ using compute::Backend;
 namespace {
 
 Config small_ring(std::uint32_t threads) {
-  Config config;
+  Config config = test::fake_config();
   config.upload.ring_bytes = std::size_t{2} << 20;
   config.upload.chunk_bytes = std::size_t{256} << 10;
   config.upload.threads = threads;

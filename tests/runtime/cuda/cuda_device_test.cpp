@@ -34,7 +34,7 @@ TEST_CASE("an opened device says what it is") {
   FakeDriver::Options two;
   two.devices = 2;
   FakeDriver driver(two);
-  const auto device = CudaDevice::open(driver.api(), 1, {});
+  const auto device = CudaDevice::open(driver.api(), 1, test::fake_config());
   CHECK(device->id() == "cuda:1");
   CHECK(device->info().kind == DeviceKind::cuda);
   CHECK(device->info().name == "Fake device 1");
@@ -52,7 +52,7 @@ TEST_CASE("an opened device says what it is") {
 TEST_CASE("a device that is not there is named with those that are") {
   FakeDriver driver;
   const auto open = [&](int index) {
-    return message_of([&] { (void)CudaDevice::open(driver.api(), index, {}); });
+    return message_of([&] { (void)CudaDevice::open(driver.api(), index, test::fake_config()); });
   };
   CHECK(open(7) == "there is no device cuda:7; this machine has cuda:0");
   CHECK(open(-1) == "there is no device cuda:-1; this machine has cuda:0");
@@ -61,7 +61,7 @@ TEST_CASE("a device that is not there is named with those that are") {
 
 TEST_CASE("memory of the pools is the device's and pinned") {
   FakeDriver driver;
-  const auto device = CudaDevice::open(driver.api(), 0, {});
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   const pool::StreamId stream = device->default_stream().id();
   void* block = device->pool().allocate(3 * kMiB, stream);
   void* pinned = device->pinned_pool().allocate(kMiB, stream);
@@ -82,7 +82,7 @@ TEST_CASE("memory of the pools is the device's and pinned") {
 
 TEST_CASE("in passthrough each block is an allocation of its own") {
   FakeDriver driver;
-  Config config;
+  Config config = test::fake_config();
   config.pool.mode = pool::PoolMode::passthrough;
   const auto device = CudaDevice::open(driver.api(), 0, config);
   const pool::StreamId stream = device->default_stream().id();
@@ -101,7 +101,7 @@ TEST_CASE("in passthrough each block is an allocation of its own") {
 
 TEST_CASE("a stream lives as long as its last handle") {
   FakeDriver driver;
-  const auto device = CudaDevice::open(driver.api(), 0, {});
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   std::set<pool::StreamId> ids = {device->default_stream().id()};
   for (int i = 0; i < 20; ++i) {
     Stream stream = device->create_stream();
@@ -119,7 +119,7 @@ TEST_CASE("a stream lives as long as its last handle") {
 
 TEST_CASE("memory freed on a stream goes to another only after a dependency") {
   FakeDriver driver;
-  Config config;
+  Config config = test::fake_config();
   config.pool.capacity = 8 * kMiB;
   const auto device = CudaDevice::open(driver.api(), 0, config);
   const Stream a = device->create_stream();
@@ -143,7 +143,7 @@ TEST_CASE("memory freed on a stream goes to another only after a dependency") {
 
 TEST_CASE("points that passed for one pool have not passed for the other") {
   FakeDriver driver;
-  Config config;
+  Config config = test::fake_config();
   config.pinned.capacity = 8 * kMiB;
   const auto device = CudaDevice::open(driver.api(), 0, config);
   const Stream a = device->create_stream();
@@ -167,7 +167,7 @@ TEST_CASE("points that passed for one pool have not passed for the other") {
 
 TEST_CASE("events do not pile up, whatever was allocated before") {
   FakeDriver driver;
-  const auto device = CudaDevice::open(driver.api(), 0, {});
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   const Stream stream = device->create_stream();
   const auto churn = [&](int pairs) {
     for (int i = 0; i < pairs; ++i) {
@@ -184,7 +184,7 @@ TEST_CASE("events do not pile up, whatever was allocated before") {
 
 TEST_CASE("closing gives everything back, twice is fine, and later use says closed") {
   FakeDriver driver;
-  const auto device = CudaDevice::open(driver.api(), 0, {});
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   const Stream stream = device->create_stream();
   void* block = device->pool().allocate(kMiB, stream.id());
   CHECK(block != nullptr);
@@ -203,7 +203,7 @@ TEST_CASE("closing gives everything back, twice is fine, and later use says clos
 
 TEST_CASE("handles of streams may outlive their device") {
   FakeDriver driver;
-  auto device = CudaDevice::open(driver.api(), 0, {});
+  auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   const Stream stream = device->create_stream();
   device.reset();
   CHECK(driver.leaks() == "");
@@ -214,7 +214,7 @@ TEST_CASE("every call that opening makes may fail, and nothing is left behind") 
   const std::uint64_t calls = [] {
     FakeDriver driver;
     const std::uint64_t before = driver.api()->calls();
-    const auto device = CudaDevice::open(driver.api(), 0, {});
+    const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
     return driver.api()->calls() - before;
   }();
   CHECK(calls > 10);
@@ -224,7 +224,7 @@ TEST_CASE("every call that opening makes may fail, and nothing is left behind") 
     FakeDriver driver;
     driver.fail("", static_cast<int>(nth), CUDA_ERROR_UNKNOWN);
     try {
-      const auto device = CudaDevice::open(driver.api(), 0, {});
+      const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
       void* block = device->pool().allocate(kMiB, device->default_stream().id());
       device->pool().deallocate(block, device->default_stream().id());
     } catch (const Error&) {
@@ -238,7 +238,7 @@ TEST_CASE("every call that opening makes may fail, and nothing is left behind") 
 
 TEST_CASE("a device whose driver has gone closes without a word and without a hang") {
   FakeDriver driver;
-  const auto device = CudaDevice::open(driver.api(), 0, {});
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   const Stream stream = device->create_stream();
   void* block = device->pool().allocate(kMiB, stream.id());
   CHECK(block != nullptr);
@@ -251,7 +251,7 @@ TEST_CASE("a device whose driver has gone closes without a word and without a ha
 
 TEST_CASE("a forked child calls nothing and is told so") {
   FakeDriver driver;
-  const auto device = CudaDevice::open(driver.api(), 0, {});
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   const test::Ended ended = test::in_child([&] {
     const std::uint64_t before = driver.api()->calls();
     try {
@@ -268,7 +268,7 @@ TEST_CASE("a forked child calls nothing and is told so") {
 
 TEST_CASE("threads open streams, allocate and free at once") {
   FakeDriver driver;
-  const auto device = CudaDevice::open(driver.api(), 0, {});
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {

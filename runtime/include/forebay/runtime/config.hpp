@@ -29,6 +29,7 @@ struct UploadConfig {
 /// The kernel cache; keys `kernels.*`.
 struct KernelConfig {
   bool compiler_cache = true;  ///< whether NVRTC may use its own cache on disk
+  bool prepare = true;  ///< whether opening a CUDA device warms NVRTC up, on a thread beside it
 };
 
 /// Matrix products; keys `matmul.*`.
