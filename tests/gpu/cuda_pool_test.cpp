@@ -1,7 +1,6 @@
 // The pool on a device: no block is handed out while somebody still uses it.
 #include <cstdint>
 #include <cstring>
-#include <cstring>
 #include <random>
 #include <vector>
 

@@ -101,30 +101,32 @@ TEST_CASE("points pass, wait and are recycled on the driver") {
   {
     const TestStream a(*bench.api);
     const TestStream b(*bench.api);
-    timeline.add(a.id(), a.get());
-    timeline.add(b.id(), b.get());
+    const pool::StreamId a_id = a.id();
+    const pool::StreamId b_id = b.id();  // a stream that captures would not tell
+    timeline.add(a_id, a.get());
+    timeline.add(b_id, b.get());
     pool::Point point = 0;
     for (int round = 0; round < 200; ++round) {
-      REQUIRE(timeline.record(a.id(), ++point));
-      REQUIRE(timeline.wait(b.id(), a.id(), point));
-      REQUIRE(timeline.record(b.id(), point));
-      REQUIRE(timeline.synchronize(b.id(), point));
-      REQUIRE(timeline.passed(a.id(), point));
+      REQUIRE(timeline.record(a_id, ++point));
+      REQUIRE(timeline.wait(b_id, a_id, point));
+      REQUIRE(timeline.record(b_id, point));
+      REQUIRE(timeline.synchronize(b_id, point));
+      REQUIRE(timeline.passed(a_id, point));
     }
     CHECK(events == 2);
 
-    REQUIRE(timeline.record(a.id(), ++point));
+    REQUIRE(timeline.record(a_id, ++point));
     REQUIRE(bench.api->cuStreamBeginCapture(b.get(), CU_STREAM_CAPTURE_MODE_GLOBAL) ==
             CUDA_SUCCESS);
-    CHECK(timeline.capturing(b.id()));
-    CHECK_FALSE(timeline.capturing(a.id()));
-    CHECK(timeline.synchronize(a.id(), point));
-    CHECK(timeline.passed(a.id(), point));
+    CHECK(timeline.capturing(b_id));
+    CHECK_FALSE(timeline.capturing(a_id));
+    CHECK(timeline.synchronize(a_id, point));
+    CHECK(timeline.passed(a_id, point));
     CUgraph graph = nullptr;
     CHECK(bench.api->cuStreamEndCapture(b.get(), &graph) == CUDA_SUCCESS);
     CHECK(bench.api->cuGraphDestroy(graph) == CUDA_SUCCESS);
-    timeline.remove(a.id());
-    timeline.remove(b.id());
+    timeline.remove(a_id);
+    timeline.remove(b_id);
   }
   timeline.close();
   CHECK(events == 0);

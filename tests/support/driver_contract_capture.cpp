@@ -37,6 +37,18 @@ void elsewhere(const CudaApi& api, CUcontext context, What what) {
   }).join();
 }
 
+void a_capturing_stream_does_not_tell_its_id(const DriverUnderTest& driver) {
+  const CudaApi& api = *driver.api;
+  const CurrentContext context(api);
+  const TestStream stream(api);
+  const std::uint64_t before = stream.id();
+  (void)capture(api, stream.get(), kRelaxed, [&] {
+    unsigned long long id = 0;
+    CHECK(api.cuStreamGetId(stream.get(), &id) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  });
+  CHECK(stream.id() == before);
+}
+
 void an_event_query_kills_a_capture(const DriverUnderTest& driver) {
   const CudaApi& api = *driver.api;
   const CurrentContext context(api);
@@ -178,6 +190,7 @@ void a_graph_runs_when_launched_and_again(const DriverUnderTest& driver) {
 }
 
 constexpr ContractClause kClauses[] = {
+    {"a capturing stream does not tell its id", a_capturing_stream_does_not_tell_its_id},
     {"an event query kills a capture, not a relaxed one", an_event_query_kills_a_capture},
     {"a thread in relaxed mode may query", a_relaxed_thread_may_query},
     {"another thread's query kills a global capture only",

@@ -202,6 +202,11 @@ CUresult FakeCalls::cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t
 
 CUresult FakeCalls::cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   FAKE_CALL("cuMemUnmap", driver);
+  const auto after = driver->mappings.lower_bound(address + bytes);
+  const auto last = after == driver->mappings.begin() ? driver->mappings.end() : std::prev(after);
+  if (last == driver->mappings.end() || last->first + last->second.bytes <= address) {
+    return CUDA_SUCCESS;  // nothing is mapped there, which the driver does not mind
+  }
   const auto found = driver->mappings.find(address);
   if (found == driver->mappings.end() || found->second.bytes != bytes) {
     return CUDA_ERROR_INVALID_VALUE;

@@ -140,6 +140,9 @@ CUresult FakeCalls::cuStreamGetId(CUstream handle, unsigned long long* id) {
   if (stream == nullptr) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
+  if (stream->capture != nullptr) {
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   *id = stream->id;
   return CUDA_SUCCESS;
 }
