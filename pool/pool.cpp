@@ -197,11 +197,14 @@ void Pool::Impl::close() noexcept {
       counters.frees = counters.allocations;
       fold_locked(*state);
       small_pending_.forget(state->cache.pending());
+      // Nobody's from here on, while the mutex is held that its users would need.
+      for (Carrier* carrier : state->cache.carriers()) {
+        carrier->owner.store(nullptr, std::memory_order_release);
+      }
       state->cache = SmallCache();
       state->open = false;
     }
     const std::lock_guard lock(engine_mutex_);
-    for (const auto& carrier : carriers_) carrier->owner.store(nullptr, std::memory_order_release);
     engine_ = SpanEngine();
     span_blocks_ = span_allocated_ = deferred_bytes_ = 0;
     deferred_.clear();

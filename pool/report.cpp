@@ -182,6 +182,7 @@ std::vector<std::string> Pool::Impl::leak_report(const std::vector<Holder>& leak
 
 void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,
                                      const std::string& rungs) {
+  if (closed()) throw ClosedError("pool: closed during an allocation");
   failed_.fetch_add(1, std::memory_order_relaxed);
   const PoolStats now = stats();
   const std::size_t device_free = source_.free_bytes();
