@@ -15,7 +15,7 @@
 namespace forebay::test {
 
 struct GpuCompute {
-  explicit GpuCompute(const Config& config = {}) : runtime(Runtime::create(config)) {}
+  explicit GpuCompute(const Config& config = device_config()) : runtime(Runtime::create(config)) {}
   ~GpuCompute() { runtime.close(); }
   GpuCompute(const GpuCompute&) = delete;
   GpuCompute& operator=(const GpuCompute&) = delete;

@@ -25,19 +25,19 @@ std::vector<Tensor> tiny_leaves(Device& device) {
 
 TEST_CASE("Adam on a device stays near its definition in double over 1000 steps") {
   FOREBAY_REQUIRE_DEVICE();
-  Runtime runtime = Runtime::create();
+  Runtime runtime = Runtime::create(test::device_config());
   testing::check_adam_over_1000_steps(runtime.device("cuda"));
 }
 
 TEST_CASE("Adam on a device updates tensors of any size") {
   FOREBAY_REQUIRE_DEVICE();
-  Runtime runtime = Runtime::create();
+  Runtime runtime = Runtime::create(test::device_config());
   testing::check_adam_sizes(runtime.device("cuda"));
 }
 
 TEST_CASE("Adam's step is one call of the driver for 5000 tensors and allocates nothing") {
   FOREBAY_REQUIRE_DEVICE();
-  Runtime runtime = Runtime::create();
+  Runtime runtime = Runtime::create(test::device_config());
   Device& device = runtime.device("cuda");
   const std::vector<Tensor> leaves = tiny_leaves(device);
   nn::Adam adam(leaves, nn::AdamOptions(1e-2));
@@ -62,13 +62,13 @@ TEST_CASE("Adam's step is one call of the driver for 5000 tensors and allocates 
 
 TEST_CASE("Adam gives the same bits on a device and on the host, whatever the alignment") {
   FOREBAY_REQUIRE_DEVICE();
-  Runtime runtime = Runtime::create();
+  Runtime runtime = Runtime::create(test::device_config());
   testing::check_adam_alignments(runtime.device("cuda"));
 }
 
 TEST_CASE("a captured step replays as further steps") {
   FOREBAY_REQUIRE_DEVICE();
-  Runtime runtime = Runtime::create();
+  Runtime runtime = Runtime::create(test::device_config());
   Device& device = runtime.device("cuda");
   const auto& cuda = dynamic_cast<const cuda::CudaDevice&>(device);
   const driver::CudaApi& api = cuda.api();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "forebay/runtime/config.hpp"
 #include "runtime/cuda/cuda_platform.hpp"
 #include "tests/support/catch.hpp"
 
@@ -35,6 +36,17 @@ namespace forebay::test {
   std::printf("SKIPPED: %s\n", why.c_str());
   std::fflush(stdout);
   return true;
+}
+
+/// The default configuration; with FOREBAY_TEST_PASSTHROUGH=1 each block of the pools is an
+/// allocation of its own, so that a memory checker sees where it ends.
+[[nodiscard]] inline Config device_config() {
+  Config config;
+  const char* passthrough = std::getenv("FOREBAY_TEST_PASSTHROUGH");
+  if (passthrough != nullptr && std::string(passthrough) == "1") {
+    config.pool.mode = pool::PoolMode::passthrough;
+  }
+  return config;
 }
 
 }  // namespace forebay::test

@@ -1,0 +1,21 @@
+#!/bin/sh
+# memcheck.sh BIN: the tests on a device under compute-sanitizer's memcheck, with each block of the
+# pools an allocation of its own; then the planted overrun of one float, which must be found.
+set -eu
+bin=$1
+export FOREBAY_REQUIRE_GPU=1 FOREBAY_TEST_PASSTHROUGH=1
+# Left out: what provokes errors of the driver on purpose, what starts other programs, what counts
+# calls of a pooled device, and what needs gigabytes.
+compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" \
+  '~[.planted]' '~device memory is created*' '~the driver keeps*' '~devices left open*' '~a forked child*' '~a device may be opened again' \
+  '~kernels are cached*' '~an error of a copy*' '~a capture allocates*' '~cold-start*' '~reinit*' \
+  '~a device and the host*' '~a device that is not there*' '~the warm path*' '~plans are kept*' \
+  "~Adam's step is one call*" '~training on a device*' '~2^29*' '~more than 2^31*' '~a result behind*'
+if compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" '[.planted]' \
+  >planted.txt 2>&1; then
+  echo "the planted overrun was not found" >&2
+  exit 1
+fi
+grep -q 'Invalid __global__ write of size 4 bytes' planted.txt
+rm planted.txt
+echo "memcheck: clean, and the planted overrun was found"
