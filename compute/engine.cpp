@@ -152,12 +152,16 @@ NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides
   return Node::view(device_, *this, shape, node->type, node->storage, strides);
 }
 
-NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, const Dims& shape) {
+NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, const Dims& shape,
+                       std::uint32_t own_references) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
   NodeRef result = uninitialized(shape, input->type);
   Node* const root = input.get();
-  lower({.roots = {&root, 1}, .reduce = op, .reduced_dims = reduced_dims, .own_references = 1});
+  lower({.roots = {&root, 1},
+         .reduce = op,
+         .reduced_dims = reduced_dims,
+         .own_references = own_references});
   Binding& binding = lowering_.binding;
   binding.reduction = result->address();
   binding.ticket = result->numel == 1 ? mailboxes_.issue() : 0;

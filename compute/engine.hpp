@@ -52,10 +52,11 @@ class Engine {
   [[nodiscard]] NodeRef view(const NodeRef& node, const Dims& shape, const Dims& strides);
 
   /// `input` reduced over `reduced_dims` of its dimensions, as a tensor of `shape`: one launch with
-  /// the expression in front of it. What only `input` holds is not stored. REQUIRES: `input` is not
+  /// the expression in front of it. `input` is stored only if somebody else than `own_references`
+  /// of the caller holds it. REQUIRES: `input` is not
   /// empty and more than one element is reduced.
   [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
-                               const Dims& shape);
+                               const Dims& shape, std::uint32_t own_references);
   /// The bits of the one element of `node`; waits for them.
   [[nodiscard]] std::uint32_t read(const NodeRef& node);
   /// Writes the elements of `value` over those of `target`, in one launch if `value` is an

@@ -52,13 +52,14 @@ ReducedShape reduced_shape(const Dims& shape, std::span<const int> axes, bool ke
   return result;
 }
 
-NodeRef reduced(Engine& engine, ReduceOp op, NodeRef input, const ReducedShape& to) {
+NodeRef reduced(Engine& engine, ReduceOp op, NodeRef input, const ReducedShape& to,
+                std::uint32_t own_references) {
   if (input->numel == 0) {
     const float identity = op == ReduceOp::mean ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
     return full(to.shape, identity, engine.device()).to(input->type).node();
   }
   if (to.elements == 1) return Tensor(std::move(input)).reshape(to.shape).node();
-  return engine.reduce(op, std::move(input), to.dims, to.shape);
+  return engine.reduce(op, std::move(input), to.dims, to.shape, own_references);
 }
 
 // `input` is consumed, unless autograd has to see it.
@@ -71,7 +72,7 @@ Tensor reduce(ReduceOp op, Tensor input, std::span<const int> axes, bool keepdim
   const bool recorded = input.autograd() != nullptr;
   NodeRef node = input.node();
   if (!recorded) input = Tensor();
-  Tensor output(reduced(engine, op, std::move(node), to));
+  Tensor output(reduced(engine, op, std::move(node), to, recorded ? 2 : 1));
   if (recorded) {
     record({.action = mean ? Action::mean : Action::sum,
             .inputs = {&input, 1},
