@@ -124,14 +124,14 @@ struct LadderStats {
 };
 
 /// Calls of the memory source, failed ones too.
-#define FOREBAY_DRIVER_STATS(X)                                                  \
-  X(Tally, create, add)                                                          \
-  X(Tally, map, add)                                                             \
-  X(Tally, set_access, add)                                                      \
-  X(Tally, unmap, add)                                                           \
-  X(Tally, release, add)                                                         \
-  X(Tally, reserve, add) X(Tally, unreserve, add) X(Tally, allocate_region, add) \
-      X(Tally, free_region, add)
+#define FOREBAY_DRIVER_STATS(X) \
+  X(Tally, create, add)         \
+  X(Tally, map, add)            \
+  X(Tally, set_access, add)     \
+  X(Tally, unmap, add)          \
+  X(Tally, release, add)        \
+  X(Tally, reserve, add)        \
+  X(Tally, unreserve, add) X(Tally, allocate_region, add) X(Tally, free_region, add)
 struct DriverStats {
   FOREBAY_STATS_STRUCT(FOREBAY_DRIVER_STATS)
 };

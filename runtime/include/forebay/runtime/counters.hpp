@@ -48,8 +48,8 @@ struct DeviceCounters {
   KernelCounters kernels;
   FusionCounters fusion;
   AutogradCounters autograd;
-  Counter events{0};           ///< events that exist now
-  Counter tensor_tables{0};    ///< optimizer tables built, ever
+  Counter events{0};         ///< events that exist now
+  Counter tensor_tables{0};  ///< optimizer tables built, ever
 };
 
 }  // namespace forebay
