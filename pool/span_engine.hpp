@@ -67,9 +67,8 @@ struct SpanCounts {
 ///
 /// Invariants:
 ///  1. The extents of an island tile it; all sizes and addresses are multiples of kSpanUnit.
-///  2. Two free neighbours never have equal stamps (everybody's ranges are always joined); two
-///  holes
-///     are never neighbours.
+///  2. Two free neighbours never have equal stamps (everybody's ranges are always joined);
+///     two holes are never neighbours.
 ///  3. A free range is in the bin of its size and in the queue of its owner.
 class SpanEngine {
  public:
