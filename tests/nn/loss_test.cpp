@@ -42,6 +42,16 @@ TEST_CASE("mse_loss is one launch and stores nothing without autograd") {
   CHECK(host.pool().stats().allocations.total == allocations + 1);
 }
 
+TEST_CASE("with autograd mse_loss stores the difference, and no squares") {
+  testing::CountingHost counting;
+  Device& host = counting.device();
+  const Tensor a = nn::requires_grad(random_normal({64, 64}, 1, host));
+  const Tensor b = random_normal({64, 64}, 2, host).eval();
+  const std::uint64_t allocations = host.pool().stats().allocations.total;
+  const Tensor loss = nn::mse_loss(a, b);
+  CHECK(host.pool().stats().allocations.total == allocations + 2);
+}
+
 TEST_CASE("mse_loss refuses shapes that differ, also where they would broadcast") {
   Runtime runtime = Runtime::create();
   Device& host = runtime.device("host");
