@@ -10,6 +10,9 @@
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
 
+// GCC takes what is freed here for memory of another operator new.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 namespace {
 
 std::atomic<std::uint64_t> host_allocations{0};

@@ -94,9 +94,6 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
           }
         }
       }
-      const std::string lie = engine.validate();
-      if (!lie.empty()) INFO("program " << program << ", step " << i);
-      REQUIRE(lie == "");
       std::uint64_t everybody = 0, pending = 0;
       for (const Unit& unit : model) {
         if (unit.kind != Unit::Kind::free) continue;
@@ -105,6 +102,8 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
       REQUIRE(engine.counts().free == everybody);
       REQUIRE(engine.counts().pending == pending);
     }
+    // Shorter programs are among these too: an operation that finds nothing to do does nothing.
+    REQUIRE(engine.validate() == "");
   }
 }
 
@@ -241,7 +240,7 @@ TEST_CASE("a hundred thousand operations leave only what lives") {
         live.pop_back();
       }
       if (random() % 50 == 0) engine.complete(owner, point / 64 - random() % 5);
-      if (i < 1000 || i % 997 == 0) REQUIRE(engine.validate() == "");
+      if ((seed == 1 && i < 10'000) || i % 997 == 0) REQUIRE(engine.validate() == "");
     }
     for (const ExtentId id : live) engine.free(id, {});
     engine.complete(1, point);
