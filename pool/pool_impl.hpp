@@ -40,8 +40,8 @@ struct Request {
 ///   time_mutex      of a stream: calls of the timeline (two of them by owner number)
 ///   mutex           of a stream: its cache and counters
 ///   engine_mutex_   the span engine and the block index
-/// Source and timeline are never called with a `mutex` or the engine lock held, so nobody's hit
-/// path waits for a driver.
+/// But for `close`, source and timeline are never called with a `mutex` or the engine lock held, so
+/// nobody's hit path waits for a driver.
 class Pool::Impl {
  public:
   Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,

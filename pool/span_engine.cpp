@@ -422,12 +422,6 @@ ExtentId SpanEngine::split(ExtentId id, std::size_t bytes) {
   return rest;
 }
 
-void SpanEngine::join(ExtentId id) {
-  const ExtentId next = at(id).next;
-  at(id).bytes += at(next).bytes;
-  drop(next);
-}
-
 void SpanEngine::complete(Owner owner, Point passed) {
   if (find_owner(owner) == nullptr) return;
   OwnerState& state = *owners_[owner];

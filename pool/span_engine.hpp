@@ -121,8 +121,6 @@ class SpanEngine {
   ExtentId put_back(ExtentId id, const std::vector<Piece>& pieces);
   /// Cuts a used extent at `bytes`; returns the second part, kNoExtent if nothing is left for it.
   ExtentId split(ExtentId id, std::size_t bytes);
-  /// Joins a used extent with its used successor.
-  void join(ExtentId id);
 
   /// What `owner` freed up to `passed` is everybody's now. O(ranges that change).
   void complete(Owner owner, Point passed);
@@ -196,7 +194,7 @@ class SpanEngine {
 
  private:
   static constexpr std::size_t kUnit = 512;
-  static constexpr std::size_t kChunk = 1024;  // extent records a chunk
+  static constexpr std::size_t kChunk = 128;  // extent records a chunk
   static constexpr unsigned kProbe = 16;
   static constexpr unsigned kProbeBins = 4;
   static constexpr unsigned kGrowthProbe = 32;
