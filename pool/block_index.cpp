@@ -71,7 +71,10 @@ void BlockIndex::set_carrier(Address address, std::size_t bytes, Carrier* carrie
 }
 
 void BlockIndex::clear_carrier(Address address, std::size_t bytes) noexcept {
-  for (Address end = address + bytes; address < end; address += kSlot) set_word(address, kEmpty);
+  // What was never set has no leaf, and making one could fail.
+  for (Address end = address + bytes; address < end; address += kSlot) {
+    if (word(address) != kEmpty) set_word(address, kEmpty);
+  }
 }
 
 ExtentId BlockIndex::span(Address address) const noexcept {

@@ -1,4 +1,6 @@
 // Passthrough: each block is a region of the source, so that a memory checker sees its bounds.
+#include <chrono>
+
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
 
@@ -10,9 +12,15 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
     if (!serves(state, stream)) return nullptr;
   }
   Mapping region;
+  // Noted before `close` can come between, which frees what is noted.
   const auto attempt = [&] {
     const std::lock_guard growth(growth_mutex_);
-    return !closed() && backing_.allocate_exactly(request.bytes, request.alignment, region).ok();
+    if (closed() || !backing_.allocate_exactly(request.bytes, request.alignment, region).ok()) {
+      return false;
+    }
+    const std::lock_guard lock(engine_mutex_);
+    backing_.add(region);
+    return true;
   };
   // What was freed goes back first: a use after it is to be seen.
   poll_everybody();
@@ -20,24 +28,36 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
   Rung rung = Rung::map;
   if (!climb.rung(rung, attempt)) {
     rung = Rung::wait;
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(config_.wait_limit_ms);
     const bool found = climb.rung(rung, [&] {
-      while (wait_for_oldest()) {
+      while (std::chrono::steady_clock::now() < deadline && wait_for_oldest()) {
         if (attempt()) return true;
       }
       return false;
     });
-    if (!found) throw_out_of_memory(request, state, climb.tried());
+    if (!found) {
+      if (closed()) throw ClosedError("pool: closed during an allocation");
+      throw_out_of_memory(request, state, climb.tried());
+    }
   }
-  const std::lock_guard lock(state.mutex);
-  const std::lock_guard engine_lock(engine_mutex_);
   const Address address = round_up(region.address, request.alignment);
-  backing_.add(region);
-  alone_[address] = {region, &state, request.tag, request.bytes, true, false};
-  ++span_blocks_;
-  span_allocated_ += region.bytes;
-  account_in(state, request.bytes, region.bytes, rung);
-  sample_levels();
-  return reinterpret_cast<void*>(address);
+  {
+    const std::lock_guard lock(state.mutex);
+    const std::lock_guard engine_lock(engine_mutex_);
+    if (closed()) throw ClosedError("pool: closed during an allocation");
+    const bool serving = serves(state, stream);
+    alone_[address] = {region, &state, request.tag, request.bytes, serving, false};
+    if (serving) {
+      ++span_blocks_;
+      span_allocated_ += region.bytes;
+      account_in(state, request.bytes, region.bytes, rung);
+      sample_levels();
+      return reinterpret_cast<void*>(address);
+    }
+  }
+  free_alone(address);  // the stream was retired meanwhile
+  return nullptr;
 }
 
 Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId stream,

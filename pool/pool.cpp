@@ -149,6 +149,7 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   try {
     index_.set_span(extent.address, id);
   } catch (...) {
+    ++state.uncovered;
     engine_.free(id, {state.owner, state.next_point});
     throw;
   }
@@ -266,7 +267,7 @@ Misuse Pool::record_use(const void* pointer, StreamId stream) noexcept {
   return impl_->record_use(pointer, stream);
 }
 
-void Pool::retire_stream(StreamId stream) noexcept { impl_->retire_stream(stream); }
+bool Pool::retire_stream(StreamId stream) noexcept { return impl_->retire_stream(stream); }
 std::size_t Pool::trim(std::size_t keep) { return impl_->trim(keep); }
 void Pool::close() noexcept { impl_->close(); }
 bool Pool::closed() const noexcept { return impl_->closed(); }

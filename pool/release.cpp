@@ -103,8 +103,10 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
 void Pool::Impl::defer(Deferred deferred) {
   StreamState* freed_on = deferred.freed_on;
   std::vector<Use>& uses = deferred.uses;
-  if (std::none_of(uses.begin(), uses.end(),
-                   [&](const Use& use) { return use.state == freed_on; })) {
+  if (std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
+        // A record may have stood for an earlier stream when the use was noted.
+        return use.state == freed_on && use.stream == freed_on->stream;
+      })) {
     uses.push_back({freed_on, freed_on->stream, 0});
   }
   for (Use& use : uses) {
@@ -200,10 +202,15 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
     engine_.at(id).shared = true;
   }
   std::vector<Use>& uses = uses_[address];
-  const bool known = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-    return use.state == state && use.stream == stream;
-  });
-  if (!known) uses.push_back({state, stream, 0});
+  // One use for each record: an earlier stream of the record has passed its last point, since the
+  // record stands for another one now.
+  const auto known =
+      std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.state == state; });
+  if (known == uses.end()) {
+    uses.push_back({state, stream, 0});
+  } else {
+    known->stream = stream;
+  }
   return Misuse::none;
 }
 
@@ -215,21 +222,20 @@ Misuse Pool::Impl::classify(Address address) const {
     if (address >= block->first + block->second.requested) return Misuse::foreign_pointer;
     return block->second.live ? Misuse::interior_pointer : Misuse::double_free;
   }
-  if (const ExtentId id = index_.span_before(address)) {
-    const SpanEngine::Extent& block = engine_.at(id);
-    if (address < block.end()) return Misuse::interior_pointer;
-  }
-  // Memory of ours in which nothing lives: it was given back already.
+  // In memory of ours at all? The index goes down from the address, which may be anywhere.
   if (range_ != 0) {
-    return address >= range_ && address < high_water_ ? Misuse::double_free
-                                                      : Misuse::foreign_pointer;
+    if (address < range_ || address >= high_water_) return Misuse::foreign_pointer;
+  } else {
+    const auto& regions = backing_.mappings();
+    auto region = regions.upper_bound(address);
+    if (region == regions.begin()) return Misuse::foreign_pointer;
+    --region;
+    if (address >= region->first + region->second.bytes) return Misuse::foreign_pointer;
   }
-  const auto& regions = backing_.mappings();
-  auto region = regions.upper_bound(address);
-  if (region == regions.begin()) return Misuse::foreign_pointer;
-  --region;
-  return address < region->first + region->second.bytes ? Misuse::double_free
-                                                        : Misuse::foreign_pointer;
+  if (const ExtentId id = index_.span_before(address)) {
+    if (address < engine_.at(id).end()) return Misuse::interior_pointer;
+  }
+  return Misuse::double_free;  // nothing lives there: it was given back already
 }
 
 void Pool::Impl::report_misuse(Misuse misuse, const void* pointer, StreamId stream,

@@ -198,8 +198,9 @@ void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,
   // The key that would have helped most plainly.
   std::string help;
   if (request.bytes > config_.capacity || now.held.current + request.span > now.capacity) {
-    help = device_free > request.bytes
-               ? "a larger pool.capacity: the device still has memory"
+    help = device_free > request.bytes ? "a larger pool.capacity: the device still has memory"
+           : request.bytes > traits_.total
+               ? "none: the request is larger than the device's memory"
                : "none: the device is full; free something or use a smaller problem";
     if (reusable >= request.span && request.bytes <= config_.capacity) {
       help = config_.wait_limit_ms == 0

@@ -100,7 +100,8 @@ bool Pool::Impl::open_carrier(ClassKey key, ExtentId id, StreamState& state, Str
   if (closed()) throw ClosedError("pool: closed during an allocation");
   const Stamp stamp{state.owner, state.keeps ? kNever : state.next_point};
   if (!serves(state, stream)) {
-    // What the stream owned of it is the retired stream's; it has passed when the stream closes.
+    // Somebody used the stream while it was retired, which `retire_stream` forbids: the range stays
+    // pending until the stream comes back.
     ++state.uncovered;
     engine_.free(id, stamp);
     return false;
@@ -237,11 +238,14 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
     }
     owner->cache.vacate(block);
     if (way == Way::own) {
-      ++state.uncovered;
-      if (Carrier* empty = owner->cache.give(block, true, keeps ? kNever : owner->next_point)) {
-        record = close_carrier(empty, *owner) && state.uncovered >= kIdlePointEvery;
+      Carrier* empty = owner->cache.give(block, true, keeps ? kNever : owner->next_point);
+      const bool idle = empty != nullptr && close_carrier(empty, *owner);
+      // An arena's frees need no point, and it is not this stream's counters that are locked then.
+      if (owner == &state && !keeps) {
+        ++state.uncovered;
+        record = state.uncovered >= config_.point_every_frees ||
+                 (idle && state.uncovered >= kIdlePointEvery);
       }
-      record |= state.uncovered >= config_.point_every_frees;
     }
     if (user == &state && owner == &state && way == Way::own) {
       account_out(state, requested, allocated);

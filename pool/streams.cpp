@@ -196,10 +196,11 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, Point point) {
   engine_.restamp(arena.owner, {state.owner, point});
 }
 
-void Pool::Impl::retire_stream(StreamId stream) noexcept {
-  if (retire(stream)) return;
+bool Pool::Impl::retire_stream(StreamId stream) noexcept {
+  if (retire(stream)) return true;
   log("pool: the last point of stream " + std::to_string(stream) +
-      " could not be recorded; its memory stays its own");
+      " could not be recorded; it is not retired");
+  return false;
 }
 
 bool Pool::Impl::retire(StreamId stream) {
@@ -216,16 +217,20 @@ bool Pool::Impl::retire(StreamId stream) {
   Point last = 0;
   {
     const std::lock_guard lock(state->mutex);
-    arena = std::exchange(state->arena, nullptr);
     last = state->next_point;
     ++state->uncovered;
   }
-  if (arena != nullptr) inherit(*arena, *state, last);
   if (!clockwork_.record_last(*state)) {
     const std::unique_lock registry(registry_mutex_);
     streams_[stream] = state;
     return false;
   }
+  {
+    const std::lock_guard lock(state->mutex);
+    arena = std::exchange(state->arena, nullptr);
+  }
+  // The point that was just recorded covers what the arena's frees wait for.
+  if (arena != nullptr) inherit(*arena, *state, last);
   {
     const std::lock_guard lock(state->mutex);
     state->retiring = true;
@@ -234,9 +239,17 @@ bool Pool::Impl::retire(StreamId stream) {
     const std::lock_guard lock(arena->mutex);
     arena->retiring = true;
   }
-  clockwork_.poll(*state);
-  complete(*state);
-  drop_spares(*state);
+  // Also those that were retired before: streams that come and go leave nothing behind that way,
+  // even if nobody ever misses.
+  for (StreamState* other : open_states()) {
+    {
+      const std::lock_guard lock(other->mutex);
+      if (!other->retiring) continue;
+    }
+    clockwork_.poll(*other);
+    complete(*other);
+    drop_spares(*other);
+  }
   close_retired();
   return true;
 }

@@ -89,13 +89,14 @@ constexpr std::array kPoolKeys{
             [](PoolConfig& c) -> Field { return &c.point_every_frees; },
             Needs::nothing,
             no_clash},
-    PoolKey{"wait_limit_ms",
-            "Longest time that an allocation waits for pending frees before it fails, in "
-            "milliseconds; 0 means it does not wait.",
-            {0, 3'600'000, true},
-            [](PoolConfig& c) -> Field { return &c.wait_limit_ms; },
-            Needs::nothing,
-            no_clash},
+    PoolKey{
+        "wait_limit_ms",
+        "After so many milliseconds an allocation begins no further wait for pending frees, and "
+        "fails; 0 means it does not wait.",
+        {0, 3'600'000, true},
+        [](PoolConfig& c) -> Field { return &c.wait_limit_ms; },
+        Needs::nothing,
+        no_clash},
     PoolKey{"latency_sample",
             "One operation in so many is timed; 0 means none is.",
             {1, 1'000'000'000, true},

@@ -160,14 +160,18 @@ Stream CudaDevice::make_stream(bool ends_with_handle) {
 }
 
 void CudaDevice::end_stream(pool::StreamId id) noexcept {
+  if (closed()) {
+    return;  // also in a forked child, where nobody would let the lock go
+  }
   // The lock is held to the end: the context must not go in between.
   const std::lock_guard lock(streams_mutex_);
   const auto found = streams_.find(id);
   if (found == streams_.end() || !enter()) {
     return;
   }
-  pool_.retire_stream(id);
-  pinned_.retire_stream(id);
+  if (!pool_.retire_stream(id) || !pinned_.retire_stream(id)) {
+    return;  // the pools still need its points: it stays until the device closes
+  }
   timeline_->remove(id);
   pinned_timeline_->remove(id);
   api().cuStreamDestroy(found->second);

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <csignal>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -128,17 +129,23 @@ void Compiler::settle() noexcept {
 }
 
 void Compiler::prepare() {
-  warm_up_ = std::make_unique<std::thread>([this] {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    try {
-      (void)compile_cubin(*nvrtc(), "extern \"C\" __global__ void warm_up() {}", "warm_up",
-                          {options_.architecture, false});
-    } catch (const Error&) {
-      // Whoever needs a kernel meets the same error.
-    }
-  });
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);  // the thread inherits it: signals are the program's
+  try {
+    warm_up_ = std::make_unique<std::thread>([this] {
+      try {
+        (void)compile_cubin(*nvrtc(), "extern \"C\" __global__ void warm_up() {}", "warm_up",
+                            {options_.architecture, false});
+      } catch (const std::exception&) {
+        // Whoever needs a kernel meets the same error.
+      }
+    });
+  } catch (const std::exception&) {
+    // No thread to be had: the first kernel takes longer then.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 std::string Compiler::compile(std::string_view source, const std::string& name) {

@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
 #include "tests/pool/world.hpp"
@@ -51,6 +53,33 @@ TEST_CASE("in passthrough a region that the source will not take back is tried a
   world.pool.trim();
   CHECK(world.source->regions() == 0);
   CHECK(world.sound());
+}
+
+TEST_CASE("in passthrough no wait begins after the limit") {
+  World world(
+      World::Config{.capacity = 8 * kMiB, .wait_limit_ms = 0, .mode = PoolMode::passthrough});
+  void* block = world.pool.allocate(6 * kMiB, 1);
+  world.timeline->work(1);
+  world.pool.deallocate(block, 1);
+  CHECK_THROWS_AS(world.pool.allocate(6 * kMiB, 2), OutOfMemory);
+  CHECK(world.pool.stats().host_waits == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("in passthrough a pool that closes beside allocations keeps nothing") {
+  for (int round = 0; round < 50; ++round) {
+    World world(World::Config{.immediate = true, .mode = PoolMode::passthrough});
+    std::thread other([&] {
+      try {
+        for (int i = 0; i < 1000; ++i) (void)world.pool.allocate(1000, 1);
+      } catch (const ClosedError&) {
+      }
+    });
+    while (world.pool.stats().allocations.total < 5) std::this_thread::yield();
+    world.pool.close();
+    other.join();
+    REQUIRE(world.source->used_bytes() == 0);
+  }
 }
 
 TEST_CASE("in passthrough alignment is kept and the capacity holds") {

@@ -129,6 +129,53 @@ TEST_CASE("a block that several streams use is free after all of them") {
   }
 }
 
+TEST_CASE("a record that stands for another stream now is no use of that stream") {
+  World world;
+  void* block = world.pool.allocate(3 * kMiB, 1);
+  REQUIRE(world.pool.record_use(block, 2) == Misuse::none);
+  REQUIRE(world.pool.retire_stream(2));
+  world.timeline->run_all();
+  world.pool.trim();
+  // Stream 3 takes the record of stream 2.
+  world.timeline->work(3);
+  CHECK(world.pool.try_deallocate(block, 3) == Misuse::none);
+  void* other = world.pool.allocate(3 * kMiB, 4);
+  CHECK(other != block);
+  world.timeline->run_all();
+  CHECK(world.pool.allocate(3 * kMiB, 4) == block);
+  CHECK(world.sound());
+}
+
+TEST_CASE("a block that many short-lived streams used depends on few of them") {
+  World world(World::Config{.streams = 400});
+  void* block = world.pool.allocate(3 * kMiB, 1);
+  for (StreamId stream = 2; stream <= 400; ++stream) {
+    REQUIRE(world.pool.record_use(block, stream) == Misuse::none);
+    REQUIRE(world.pool.retire_stream(stream));
+    world.timeline->run_all();
+  }
+  const Count waits = world.pool.stats().timeline.queries;
+  CHECK(world.pool.try_deallocate(block, 1) == Misuse::none);
+  CHECK(world.pool.allocate(3 * kMiB, 1) != block);
+  world.timeline->run_all();
+  CHECK(world.pool.allocate(3 * kMiB, 1) == block);
+  CHECK(world.pool.stats().timeline.queries - waits < 10);
+  CHECK(world.sound());
+}
+
+TEST_CASE("a foreign pointer is told at once, wherever it points") {
+  for (const bool virtual_memory : {true, false}) {
+    World world(World::Config{.virtual_memory = virtual_memory});
+    REQUIRE(world.pool.allocate(3 * kMiB, 1) != nullptr);
+    for (const std::uintptr_t address :
+         {~std::uintptr_t{0}, ~std::uintptr_t{511}, std::uintptr_t{512}, std::uintptr_t{1} << 60}) {
+      void* pointer = reinterpret_cast<void*>(address);
+      CHECK(world.pool.try_deallocate(pointer, 1) == Misuse::foreign_pointer);
+      CHECK(world.pool.record_use(pointer, 1) == Misuse::foreign_pointer);
+    }
+  }
+}
+
 TEST_CASE("a failed free changes nothing") {
   World world;
   void* block = world.pool.allocate(3 * kMiB, 1);

@@ -45,7 +45,7 @@ struct PoolConfig {
   std::size_t slab_max_block = std::size_t{64} << 10;  ///< blocks up to this come from slabs
   std::size_t buddy_max_block = std::size_t{1} << 20;  ///< … up to this from buddies; 0: none
   std::uint32_t point_every_frees = 64;  ///< a point is recorded after so many frees of a stream
-  std::uint32_t wait_limit_ms = 10'000;  ///< longest host wait for pending frees before giving up
+  std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
   std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none
   PoolMode mode = PoolMode::pooled;
   MisusePolicy on_misuse = MisusePolicy::log;
@@ -89,9 +89,11 @@ class Pool {
   /// was given to `stream` and before the block is freed.
   Misuse record_use(const void* pointer, StreamId stream) noexcept;
 
-  /// The stream will not be used any more; what it holds becomes everyone's. REQUIRES: the stream
-  /// still exists.
-  void retire_stream(StreamId stream) noexcept;
+  /// The stream will not be used any more; what it holds becomes everyone's. False if its last
+  /// point could not be recorded (the stream is capturing, or the driver failed): nothing has
+  /// changed then, and the stream must live on. REQUIRES: the stream still exists, and no other
+  /// thread uses it.
+  bool retire_stream(StreamId stream) noexcept;
   /// Waits for every pending free and gives memory back to the source until at most `keep` bytes
   /// are held. Returns the bytes given back.
   std::size_t trim(std::size_t keep = 0);
