@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <sstream>
 #include <string>
@@ -29,16 +29,18 @@ void require(bool fits, const char* what, double value, const char* allowed) {
   line << "Adam: " << what << " is " << value << "; allowed is " << allowed;
   throw ConfigError(line.str());
 }
-void require_rate(double lr) { require(std::isfinite(lr) && lr >= 0, "lr", lr, "a number from 0"); }
+/// For what the kernel takes as f32.
+void require_f32(const char* what, double value) {
+  require(value >= 0 && value <= std::numeric_limits<float>::max(), what, value,
+          "a number from 0 to 3.40282e+38");
+}
 void require_valid(const AdamOptions& options) {
-  require_rate(options.lr());
+  require_f32("lr", options.lr());
   const auto [beta1, beta2] = options.betas();
   require(beta1 >= 0 && beta1 < 1, "the first beta", beta1, "from 0 to below 1");
   require(beta2 >= 0 && beta2 < 1, "the second beta", beta2, "from 0 to below 1");
-  require(std::isfinite(options.eps()) && options.eps() >= 0, "eps", options.eps(),
-          "a number from 0");
-  require(std::isfinite(options.weight_decay()) && options.weight_decay() >= 0, "weight_decay",
-          options.weight_decay(), "a number from 0");
+  require_f32("eps", options.eps());
+  require_f32("weight_decay", options.weight_decay());
 }
 
 // Structures live on the device as words of an i32 tensor.
@@ -94,7 +96,7 @@ class Adam::State {
   }
 
   void set_lr(double lr) {
-    require_rate(lr);
+    require_f32("lr", lr);
     if (!parameters_.empty()) assign(lr_, full(Dims{1}, static_cast<float>(lr), *device_));
   }
 
@@ -239,9 +241,14 @@ Adam::Adam(Adam&& other) noexcept = default;
 Adam& Adam::operator=(Adam&& other) noexcept = default;
 Adam::~Adam() = default;
 
-void Adam::step() { state_->step(); }
-void Adam::zero_grad() { state_->zero_grad(); }
-void Adam::set_lr(double lr) { state_->set_lr(lr); }
-std::int64_t Adam::steps() const { return state_->steps(); }
+Adam::State& Adam::state() const {
+  if (!state_) throw Error("Adam: this one was moved from; use the one that it was moved to");
+  return *state_;
+}
+
+void Adam::step() { state().step(); }
+void Adam::zero_grad() { state().zero_grad(); }
+void Adam::set_lr(double lr) { state().set_lr(lr); }
+std::int64_t Adam::steps() const { return state().steps(); }
 
 }  // namespace forebay::nn

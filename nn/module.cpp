@@ -28,7 +28,16 @@ Tensor Module::register_parameter(std::string name, const Tensor& value) {
 void Module::add_module(std::string name, std::shared_ptr<Module> module) {
   require_free(name);
   if (!module) throw Error("module: '" + name + "' is null");
+  if (module->contains(*this)) {
+    throw Error("module: '" + name + "' contains the module that it would stand in");
+  }
   modules_.emplace_back(std::move(name), std::move(module));
+}
+
+bool Module::contains(const Module& other) const {
+  return this == &other || std::any_of(modules_.begin(), modules_.end(), [&](const auto& entry) {
+           return entry.second->contains(other);
+         });
 }
 
 void Module::collect(const std::string& prefix,

@@ -133,6 +133,10 @@ TEST_CASE("Adam and its memory end together, and it can be moved") {
     nn::Adam second = std::move(first);
     second.step();
     CHECK(second.steps() == 2);
+    CHECK_THROWS_AS(first.step(), Error);  // NOLINT(bugprone-use-after-move): what it is about
+    CHECK_THROWS_AS(first.zero_grad(), Error);
+    CHECK_THROWS_AS(first.set_lr(1), Error);
+    CHECK_THROWS_AS(first.steps(), Error);
     CHECK(host.pool().stats().allocations.live > before);
   }
   CHECK(host.pool().stats().allocations.live == before);
@@ -177,7 +181,9 @@ TEST_CASE("what Adam cannot work with is refused") {
         }) == "Adam: parameter 1 is parameter 0 again");
   CHECK_THROWS_AS(nn::Adam({a, leaf({1}, other.device("host"))}), ShapeError);
   CHECK(message([&] { nn::Adam({a}, nn::AdamOptions(-1)); }) ==
-        "Adam: lr is -1; allowed is a number from 0");
+        "Adam: lr is -1; allowed is a number from 0 to 3.40282e+38");
+  CHECK_THROWS_AS(nn::Adam({a}, nn::AdamOptions(1e39)), ConfigError);
+  CHECK_THROWS_AS(nn::Adam({a}, nn::AdamOptions().eps(1e39)), ConfigError);
   CHECK_THROWS_AS(nn::Adam({a}, nn::AdamOptions().betas({1, 0.9})), ConfigError);
   CHECK_THROWS_AS(nn::Adam({a}, nn::AdamOptions().betas({0.9, -0.1})), ConfigError);
   CHECK_THROWS_AS(nn::Adam({a}, nn::AdamOptions().eps(-1e-8)), ConfigError);
@@ -186,6 +192,8 @@ TEST_CASE("what Adam cannot work with is refused") {
       ConfigError);
   nn::Adam adam({a});
   CHECK_THROWS_AS(adam.set_lr(std::numeric_limits<double>::quiet_NaN()), ConfigError);
+  CHECK_THROWS_AS(adam.set_lr(1e39), ConfigError);
+  adam.set_lr(std::numeric_limits<float>::max());
   nn::Adam none(std::vector<Tensor>{});
   none.step();
   CHECK(none.steps() == 0);

@@ -43,6 +43,8 @@ TEST_CASE("a leaf shares the storage of its tensor and is tracked") {
   CHECK_FALSE(nn::is_tracked(greater(w, x)));
   CHECK_FALSE(nn::is_tracked(w.to(DType::i32)));
   CHECK_FALSE(nn::grad(w).defined());
+  const Tensor table = ones({2, 3}, host);
+  CHECK(nn::requires_grad(table.transpose()).data() != table.data());
 }
 
 TEST_CASE("gradients add up until they are cleared") {

@@ -115,6 +115,13 @@ TEST_CASE("Sequential runs its modules in order") {
   nn::Sequential direct(network);
   CHECK(direct.ptr() == network.ptr());
   CHECK_THROWS_AS(network->push_back(nn::Linear(nullptr)), Error);
+  // Nor does it go into itself.
+  nn::Sequential around;
+  around->push_back(network);
+  CHECK_THROWS_AS(network->push_back(network), Error);
+  CHECK_THROWS_AS(network->push_back(around), Error);
+  CHECK(network->size() == 3);
+  CHECK(around->parameters().size() == 4);
   CHECK(nn::Sequential()(x).to_host<float>() == x.to_host<float>());
 }
 

@@ -195,7 +195,8 @@ void eval(std::span<const Tensor> tensors);
 /// every tensor that shares its storage sees it. For optimizers and buffers. `target` is not a view
 /// with strides of its own (ShapeError). An expression is written in place by one launch and stays
 /// an expression. REQUIRES: no lazy expression that reads the old value is left (its reader would
-/// see the new one).
+/// see the new one). Values that autograd saved are seen changed too: between forward and backward
+/// that makes wrong gradients.
 void assign(const Tensor& target, const Tensor& value);
 
 }  // namespace forebay

@@ -54,6 +54,8 @@ class AdamOptions {
 /// so that a captured step replays correctly. t counts the steps that a parameter took part in; one
 /// without a gradient so far is skipped.
 ///
+/// One that was moved from throws Error from every function until another is assigned to it.
+///
 /// Thread safety: one thread at a time. Invariants:
 /// 1. The table is rebuilt only when an address or the set of parameters with a gradient changed;
 ///    each time counts in `tensor_tables`.
@@ -68,18 +70,21 @@ class Adam {
   Adam& operator=(Adam&& other) noexcept;
   ~Adam();
 
-  /// Updates every parameter that has a gradient; enqueued, not waited for. REQUIRES: no lazy
-  /// expression that reads a parameter is left, since it would see the new values.
+  /// Updates every parameter that has a gradient, in place; enqueued, not waited for. REQUIRES: no
+  /// lazy expression that reads a parameter is left, and no graph that `backward` will still walk:
+  /// both would see the new values. A graph keeps no copies of parameters, so a step between
+  /// forward and backward makes wrong gradients, and nothing reports it.
   void step();
   /// zero_grad for every parameter.
   void zero_grad();
-  /// From the next step on; no rebuild. Throws ConfigError for a rate below 0 or not finite.
+  /// From the next step on; no rebuild. Throws ConfigError for a rate below 0 or beyond f32.
   void set_lr(double lr);
   /// The steps taken so far, read from the device. Waits.
   [[nodiscard]] std::int64_t steps() const;
 
  private:
   class State;
+  [[nodiscard]] State& state() const;
   std::unique_ptr<State> state_;
 };
 

@@ -5,12 +5,13 @@
 
 namespace forebay::nn {
 
-/// A leaf: a tensor on the same storage whose gradient `backward` will compute. Copies of the
-/// result share the gradient. Operations on leaves and on what was computed from them are recorded
-/// on a tape of reference-counted nodes that hang on their results: dropping the last tensor drops
-/// the graph, in constant stack. The tape keeps only the values that a derivative needs, and those
-/// are stored by the launch that computes them. Throws ShapeError for anything but f32. Thread
-/// safety of everything here: one graph is used by one thread at a time.
+/// A leaf: a tensor whose gradient `backward` will compute. It is on the storage of `tensor`, or on
+/// a copy if that is a view with strides of its own. Copies of the result share the gradient.
+/// Operations on leaves and on what was computed from them are recorded on a tape of
+/// reference-counted nodes that hang on their results: dropping the last tensor drops the graph, in
+/// constant stack. The tape keeps only the values that a derivative needs, and those are stored by
+/// the launch that computes them. Throws ShapeError for anything but f32. Thread safety of
+/// everything here: one graph is used by one thread at a time.
 [[nodiscard]] Tensor requires_grad(const Tensor& tensor);
 
 /// Whether operations on `tensor` are recorded: it is a leaf or was computed from one.

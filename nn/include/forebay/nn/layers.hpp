@@ -62,7 +62,7 @@ class SequentialImpl final : public Module {
   requires(sizeof...(Holders) > 0) explicit SequentialImpl(const Holders&... holders) {
     (push_back(holders), ...);
   }
-  /// Throws Error for null.
+  /// Throws Error for null and for a module that is this one or contains it.
   void push_back(std::shared_ptr<Module> module);
   template <Holder H>
   void push_back(const H& holder) {

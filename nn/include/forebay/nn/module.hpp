@@ -39,7 +39,8 @@ class Module {
   /// Makes `value` a parameter: a leaf, which is returned. Throws Error for an empty name, a dot in
   /// it, or one that is taken.
   Tensor register_parameter(std::string name, const Tensor& value);
-  /// Puts `module` below this one and returns it. Errors as above, and Error for null.
+  /// Puts `module` below this one and returns it. Errors as above, and Error for null and for a
+  /// module that is this one or contains it.
   template <std::derived_from<Module> M>
   std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
     add_module(std::move(name), module);
@@ -54,6 +55,7 @@ class Module {
 
  private:
   void add_module(std::string name, std::shared_ptr<Module> module);
+  [[nodiscard]] bool contains(const Module& other) const;  // or is it
   void require_free(const std::string& name) const;
   void collect(const std::string& prefix, std::vector<std::pair<std::string, Tensor>>& found) const;
 
