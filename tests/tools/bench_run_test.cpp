@@ -43,8 +43,11 @@ TEST_CASE("files are found writable before anything else is done") {
     CHECK(std::string(error.what()).find("such.json") != std::string::npos);
   }
   options.json_file = folder.file("a.json");
-  options.stats_file = folder.file("a.json");
-  CHECK_THROWS_AS(BenchRun(options), UsageError);
+  for (const char* name : {"a.json", "./a.json"}) {
+    options.stats_file = folder.file(name);
+    CHECK_THROWS_AS(BenchRun(options), UsageError);
+    CHECK_FALSE(std::filesystem::exists(options.json_file));
+  }
 }
 
 TEST_CASE("finish writes the results, and the statistics as they were when taken") {

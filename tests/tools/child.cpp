@@ -55,7 +55,8 @@ void drain(int out, std::string& out_text, int err, std::string& err_text) {
   }
 }
 
-Outcome run(const std::string& program, const std::vector<std::string>& words, bool terminal) {
+Outcome run(const std::string& program, const std::vector<std::string>& words, bool terminal,
+            const std::string* out_file = nullptr) {
   const std::string path =
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
   std::vector<char*> arguments{const_cast<char*>(path.c_str())};
@@ -67,7 +68,11 @@ Outcome run(const std::string& program, const std::vector<std::string>& words, b
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no child");
   if (child == 0) {
-    ::dup2(out.write, STDOUT_FILENO);
+    const bool closed = out_file != nullptr && out_file->empty();
+    ::dup2(
+        out_file == nullptr || closed ? out.write : ::open(out_file->c_str(), O_WRONLY | O_CLOEXEC),
+        STDOUT_FILENO);
+    if (closed) ::close(STDOUT_FILENO);
     ::dup2(err.write, STDERR_FILENO);
     ::execv(path.c_str(), arguments.data());
     ::_exit(127);
@@ -88,6 +93,9 @@ Outcome run(const std::string& program, const std::vector<std::string>& words, b
 
 Outcome run_forebay(const std::vector<std::string>& words, bool terminal) {
   return run("forebay", words, terminal);
+}
+Outcome run_forebay_into(const std::string& file, const std::vector<std::string>& words) {
+  return run("forebay", words, false, &file);
 }
 Outcome run_beside(const std::string& program, const std::vector<std::string>& words) {
   return run(program, words, false);

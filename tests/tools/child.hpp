@@ -16,6 +16,10 @@ struct Outcome {
 /// terminal.
 [[nodiscard]] Outcome run_forebay(const std::vector<std::string>& words, bool terminal = false);
 
+/// The same with standard output in `file`, or closed if the name is empty.
+[[nodiscard]] Outcome run_forebay_into(const std::string& file,
+                                       const std::vector<std::string>& words);
+
 /// The same for another program that was built beside the tests.
 [[nodiscard]] Outcome run_beside(const std::string& program, const std::vector<std::string>& words);
 

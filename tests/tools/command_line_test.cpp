@@ -120,7 +120,8 @@ TEST_CASE("words that the command does not know get one line with what there is"
   check_usage({"fly"}, {"'fly'", "devices", "bench"});
   check_usage({"bench"}, {"cold-start", "reinit"});
   check_usage({"bench", "warm-start"}, {"'warm-start'", "cold-start", "reinit"});
-  check_usage({"--fast"}, {"'--fast'"});
+  check_usage({"--fast"}, {"no option '--fast'", "--help, --version or a subcommand"});
+  check_usage({"bench", "--fast"}, {"no option '--fast'", "--help or a subcommand"});
   check_usage({"devices", "--fast"}, {"--fast", "forebay devices --help"});
   check_usage({"devices", "extra"}, {"extra"});
   check_usage({"stats"}, {"FILE", "forebay stats --help"});
@@ -152,5 +153,9 @@ TEST_CASE("help is everywhere, on standard output, and has an example") {
   CHECK(group.code == 0);
   CHECK(group.out.find("bench reinit") != std::string::npos);
   CHECK(group.out.find("config") == std::string::npos);
+  // Only a number that may be given is shown as the default.
+  const Outcome reinit = run_forebay({"bench", "reinit", "--help"});
+  CHECK(reinit.out.find("compare them (0)") == std::string::npos);
+  CHECK(reinit.out.find("outer iterations (") != std::string::npos);
   CHECK(run_forebay({"--version"}).out.find("forebay ") == 0);
 }

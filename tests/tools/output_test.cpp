@@ -8,7 +8,10 @@
 
 using forebay::Error;
 using forebay::test::Folder;
+using forebay::test::Outcome;
+using forebay::test::run_forebay_into;
 using forebay::tools::OutputFile;
+using forebay::tools::printable;
 
 TEST_CASE("a file is replaced as a whole, and not before it is written") {
   const Folder folder;
@@ -44,4 +47,44 @@ TEST_CASE("a file that cannot be opened is refused at once, and a full disk when
   CHECK_THROWS_AS(OutputFile(folder.file("")), Error);
   OutputFile full("/dev/full");
   CHECK_THROWS_AS(full.write("x"), Error);
+}
+
+TEST_CASE("two names of one file are found out") {
+  const Folder folder;
+  const OutputFile file(folder.file("a"));
+  CHECK(file.is_same_file(OutputFile(folder.file("./a"))));
+  CHECK_FALSE(file.is_same_file(OutputFile(folder.file("b"))));
+  CHECK_FALSE(OutputFile("").is_same_file(OutputFile("")));
+}
+
+TEST_CASE("standard output that cannot be written is a failure in one line") {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--help"},
+           {"--version"},
+           {"devices", "--help"},
+           {"devices"},
+           {"devices", "--json"},
+           {"config", "show"},
+           {"bench", "reinit", "--iters", "1", "--inner-steps", "1", "--device", "host"}}) {
+    const Outcome outcome = run_forebay_into("/dev/full", words);
+    INFO(words[0] + ": " + outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(forebay::test::lines(outcome.err) == 1);
+  }
+}
+
+TEST_CASE("a closed standard output leaves files as they are meant") {
+  const Folder folder;
+  const Outcome outcome = run_forebay_into("", {"devices", "--json", folder.file("out")});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(Folder::read(folder.file("out")).rfind("{", 0) == 0);
+  CHECK(Folder::read(folder.file("out")).find("usable ") == std::string::npos);
+}
+
+TEST_CASE("control characters are printed as what they are") {
+  CHECK(printable("a\x1b[2J\nb\x7f") == "a\\x1b[2J\\x0ab\\x7f");
+  CHECK(printable("\xc2\x9b"
+                  "31m \xc3\xa9 \xc2\xb5") == "\\x9b31m \xc3\xa9 \xc2\xb5");
+  CHECK(printable("\xc2") == "\xc2");
 }

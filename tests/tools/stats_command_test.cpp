@@ -36,7 +36,7 @@ TEST_CASE("stats refuses what is no dump in one line") {
   const Folder folder;
   for (const std::string& file :
        {folder.with("empty", ""), folder.with("text", "words"), folder.with("other", "{\"a\": 1}"),
-        folder.file("missing"), folder.file("")}) {
+        folder.file("missing"), folder.file(""), std::string("/dev/zero")}) {
     const Outcome outcome = run_forebay({"stats", file});
     INFO(outcome.err);
     CHECK(outcome.code == 1);
@@ -44,4 +44,17 @@ TEST_CASE("stats refuses what is no dump in one line") {
     CHECK(forebay::test::lines(outcome.err) == 1);
     CHECK(outcome.err.find(file) != std::string::npos);
   }
+}
+
+TEST_CASE("stats passes no control character of a dump on to the terminal") {
+  const Folder folder;
+  std::string text = Folder::read(kExample);
+  const std::string from = "NVIDIA H200";
+  text.replace(text.find(from), from.size(), "\\u001b[2J\\nX");
+  const Outcome outcome = run_forebay({"stats", folder.with("named.json", text)});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("(\\x1b[2J\\x0aX)") != std::string::npos);
+  const Outcome schema =
+      run_forebay({"stats", folder.with("schema.json", "{\"schema\": \"\\u001b[2J\"}")});
+  CHECK(schema.err.find("'\\x1b[2J'") != std::string::npos);
 }

@@ -17,9 +17,14 @@ const BenchOptions& checked(const BenchOptions& options) {
   if (!spells_device(options.device)) {
     throw UsageError("--device takes auto, host, cuda or cuda:N, not '" + options.device + "'");
   }
-  if (!options.json_file.empty() && options.json_file == options.stats_file) {
-    throw UsageError("--json and --stats both name '" + options.json_file +
-                     "'; give each a file of its own");
+  return options;
+}
+
+const BenchOptions& with_distinct(const OutputFile& json, const OutputFile& stats,
+                                  const BenchOptions& options) {
+  if (json.is_same_file(stats)) {
+    throw UsageError("--json '" + options.json_file + "' and --stats '" + options.stats_file +
+                     "' are the same file; give each a file of its own");
   }
   return options;
 }
@@ -44,7 +49,7 @@ Config load_config(const std::string& file) { return file.empty() ? Config{} : C
 BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust)
     : json_(checked(options).json_file),
       stats_(options.stats_file),
-      runtime_(make_runtime(options, adjust)),
+      runtime_(make_runtime(with_distinct(json_, stats_, options), adjust)),
       device_(&runtime_.device(options.device)) {}
 
 void BenchRun::say(const std::string& line) const {

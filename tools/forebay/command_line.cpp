@@ -8,6 +8,7 @@
 #include <new>
 
 #include "forebay/pool/error.hpp"
+#include "tools/forebay/output.hpp"
 
 namespace forebay::tools {
 namespace {
@@ -62,7 +63,8 @@ class CliOptions final : public OptionSet {
                              " to " + std::to_string(range.most) + ", not '" + value + "'");
           }
         },
-        with_default(help, std::to_string(target)));
+        // A value outside the range stands for an option that is not given.
+        with_default(help, target < range.least ? "" : std::to_string(target)));
     option->type_name("N")->take_last();
   }
 
@@ -151,9 +153,13 @@ Found find_command(const std::vector<std::unique_ptr<Command>>& commands, const 
     if (allowed_after(commands, prefix).empty() &&
         std::none_of(commands.begin(), commands.end(),
                      [&](const auto& c) { return joined(prefix, " ") == c->path(); })) {
-      const bool option = words[i].rfind('-', 0) == 0;
-      throw UsageError("'" + program + "' has no " + (option ? "option '" : "subcommand '") +
-                       words[i] + "'; there are: " + allowed);
+      if (words[i].rfind('-', 0) == 0) {
+        throw UsageError("'" + program + "' has no option '" + words[i] + "'; it takes --help" +
+                         (place.empty() ? ", --version" : "") +
+                         " or a subcommand, whose options come after it: " + allowed);
+      }
+      throw UsageError("'" + program + "' has no subcommand '" + words[i] +
+                       "'; there are: " + allowed);
     }
   }
 }
@@ -180,7 +186,7 @@ ExitCode run_command(Command& command, Words options) {
 void print_error(std::string line) noexcept {
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::fflush(stdout);
-  std::fprintf(stderr, "forebay: %s\n", line.c_str());
+  std::fprintf(stderr, "forebay: %s\n", printable(line).c_str());
 }
 
 }  // namespace
@@ -189,10 +195,14 @@ ExitCode run_command_line(const std::vector<std::unique_ptr<Command>>& commands,
                           const std::vector<std::string>& words) noexcept {
   try {
     const Found found = find_command(commands, words);
-    if (found.command == nullptr) return kDone;
-    return run_command(
-        *found.command,
-        Words(words.begin() + static_cast<std::ptrdiff_t>(found.words), words.end()));
+    ExitCode code = kDone;
+    if (found.command != nullptr) {
+      code =
+          run_command(*found.command,
+                      Words(words.begin() + static_cast<std::ptrdiff_t>(found.words), words.end()));
+    }
+    flush_standard_output();
+    return code;
   } catch (const UsageError& error) {
     print_error(error.what());
     return kUsage;

@@ -5,10 +5,12 @@
 #include "tools/forebay/clock.hpp"
 #include "tools/forebay/command_line.hpp"
 #include "tools/forebay/commands.hpp"
+#include "tools/forebay/output.hpp"
 
 int main(int argc, char** argv) {
   using namespace forebay::tools;
   mark_process_start();
+  fill_standard_descriptors();
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_devices());
   commands.push_back(make_bench_cold_start());

@@ -1,6 +1,7 @@
 #include "tools/forebay/output.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,6 +33,14 @@ OutputFile::~OutputFile() {
   if (remove_at_end_) ::unlink(path_.c_str());
 }
 
+bool OutputFile::is_same_file(const OutputFile& other) const {
+  struct stat mine {};
+  struct stat theirs {};
+  return wanted() && other.wanted() && ::fstat(descriptor_, &mine) == 0 &&
+         ::fstat(other.descriptor_, &theirs) == 0 && mine.st_dev == theirs.st_dev &&
+         mine.st_ino == theirs.st_ino;
+}
+
 void OutputFile::write(std::string_view text) {
   if (!wanted()) return;
   if (is_standard_output()) {
@@ -55,6 +64,39 @@ void OutputFile::fail() const {
   const std::string reason = std::strerror(errno);
   throw Error("cannot write '" + path_ + "': " + reason +
               "; name a file in a folder that you may write to, or - for standard output");
+}
+
+void fill_standard_descriptors() noexcept {
+  // The lowest free descriptor is the one that open takes.
+  for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+  }
+}
+
+void flush_standard_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw Error(
+      "not all of standard output could be written; make room where it goes, or send it elsewhere");
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F, which terminals obey too, are C2 80 to C2 9F.
+    const bool wide = byte == 0xC2 && i + 1 < text.size() &&
+                      static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
+                      static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (byte >= 0x20 && byte != 0x7F && !wide) {
+      result += text[i];
+      continue;
+    }
+    char escape[5];
+    const unsigned code = wide ? static_cast<unsigned char>(text[++i]) : byte;
+    std::snprintf(escape, sizeof escape, "\\x%02x", code);
+    result += escape;
+  }
+  return result;
 }
 
 }  // namespace forebay::tools

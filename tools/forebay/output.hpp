@@ -20,6 +20,8 @@ class OutputFile {
 
   [[nodiscard]] bool wanted() const noexcept { return descriptor_ >= 0; }
   [[nodiscard]] bool is_standard_output() const noexcept { return path_ == "-"; }
+  /// Whether both write the same file, whatever it was called.
+  [[nodiscard]] bool is_same_file(const OutputFile& other) const;
   /// Replaces what the file held. Throws Error when not all of it could be written.
   void write(std::string_view text);
 
@@ -30,5 +32,17 @@ class OutputFile {
   int descriptor_ = -1;
   bool remove_at_end_ = false;
 };
+
+/// Puts /dev/null where standard input, output or error is closed; otherwise the next file opened
+/// would take its place and receive what is meant for it.
+void fill_standard_descriptors() noexcept;
+
+/// Writes what is left in the buffer of standard output. Throws Error if any of its text so far
+/// could not be written.
+void flush_standard_output();
+
+/// `text` with every control character as \xNN, so that it stays on its line and moves no cursor.
+/// Other UTF-8 stays.
+[[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace forebay::tools

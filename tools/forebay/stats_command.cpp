@@ -10,11 +10,18 @@
 namespace forebay::tools {
 namespace {
 
+/// Far more than any dump has; a device file may never end.
+constexpr std::size_t kMaxMiB = 64;
+
 std::string content(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string text;
   for (char buffer[4096]; in.read(buffer, sizeof buffer) || in.gcount() > 0;) {
     text.append(buffer, static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kMaxMiB << 20) {
+      throw Error("'" + file + "' is longer than " + std::to_string(kMaxMiB) +
+                  " MiB, so it is no dump; name a file that --stats has written");
+    }
   }
   if (!in.is_open() || in.bad()) {
     throw Error("cannot read '" + file + "'; name a file that --stats has written");

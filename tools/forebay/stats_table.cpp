@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "forebay/pool/error.hpp"
+#include "tools/forebay/output.hpp"
 
 namespace forebay::tools {
 namespace {
@@ -77,7 +78,8 @@ void append_object(const JsonDocument& document, const std::string& pointer,
       continue;
     }
     char line[160];
-    std::snprintf(line, sizeof line, "  %-22s %20s\n", path.c_str(), document.json(place).c_str());
+    std::snprintf(line, sizeof line, "  %-22s %20s\n", printable(path).c_str(),
+                  printable(document.json(place)).c_str());
     text += line;
   }
 }
@@ -99,9 +101,9 @@ pool::PoolStats read_pool_stats(const JsonDocument& document, const std::string&
 std::string stats_table(const JsonDocument& document, const std::string& name) {
   const pool::PoolStats stats = read_pool_stats(document, name);
   const std::string kind = document.text("/device/kind").value_or("unknown");
-  std::string text = "device " + kind + ":" + document.json("/device/index") + " (" +
-                     document.text("/device/name").value_or("unnamed") + ") at " +
-                     document.text("/time").value_or("an unknown time") + "\n\n" +
+  std::string text = "device " + printable(kind) + ":" + printable(document.json("/device/index")) +
+                     " (" + printable(document.text("/device/name").value_or("unnamed")) + ") at " +
+                     printable(document.text("/time").value_or("an unknown time")) + "\n\n" +
                      pool::to_table(stats);
   for (const char* part : {"kernels", "fusion", "autograd"}) {
     text += std::string("\n") + part + "\n";
