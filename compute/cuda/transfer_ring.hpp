@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "compute/cuda/worker_team.hpp"
+#include "compute/worker_team.hpp"
 #include "forebay/compute/backend.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 
@@ -48,6 +48,7 @@ class TransferRing {
 
   /// The slot once it is free.
   std::byte* acquire(Slot& slot);
+  /// To be called once a copy of the slot is enqueued on `stream`.
   void mark(Slot& slot, const Stream& stream);
   Slot& next_slot() noexcept;
   void send(Slot& slot, const compute::Backend::Upload& piece, const Stream& stream);
@@ -59,7 +60,7 @@ class TransferRing {
 
   CudaDevice& device_;
   std::size_t chunk_bytes_;
-  WorkerTeam team_;
+  compute::WorkerTeam team_;
   void* ring_ = nullptr;
   std::vector<Slot> slots_;
   std::size_t next_ = 0;  ///< the slot that the caller alone takes next

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <set>
+#include <stdexcept>
 
 #include "tests/compute/support.hpp"
 
@@ -59,4 +60,42 @@ TEST_CASE("workers block signals, the caller's mask stays") {
   });
   CHECK(blocked.load() == 1);
   CHECK(open.load() == 1);
+}
+
+TEST_CASE("an item's exception reaches the caller when no item runs any more") {
+  for (const unsigned count : {1U, 3U}) {
+    Threads threads(count);
+    for (std::size_t failing = 0; failing < 8; ++failing) {
+      std::atomic<int> started{0};
+      std::atomic<int> running{0};
+      CHECK_THROWS_AS(threads.run(1000,
+                                  [&](std::size_t i) {
+                                    ++started;
+                                    if (i == failing) throw std::runtime_error("no");
+                                    ++running;
+                                    std::this_thread::yield();
+                                    --running;
+                                  }),
+                      std::runtime_error);
+      CHECK(running == 0);
+      CHECK(started >= 1);
+    }
+    std::atomic<int> runs{0};
+    threads.run(1000, [&](std::size_t /*i*/) { ++runs; });
+    CHECK(runs == 1000);
+  }
+}
+
+TEST_CASE("exceptions of the caller's item and of a worker's at once") {
+  Threads threads(2);
+  std::atomic<int> met{0};
+  CHECK_THROWS_AS(threads.run(2,
+                              [&](std::size_t /*i*/) {
+                                // Both threads take one item each.
+                                ++met;
+                                while (met.load() < 2) std::this_thread::yield();
+                                throw std::runtime_error("no");
+                              }),
+                  std::runtime_error);
+  CHECK(met == 2);
 }

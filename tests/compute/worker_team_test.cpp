@@ -1,4 +1,4 @@
-#include "compute/cuda/worker_team.hpp"
+#include "compute/worker_team.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.hpp"
 
-using forebay::cuda::WorkerTeam;
+using forebay::compute::WorkerTeam;
 
 TEST_CASE("every member does a job once, the caller is the first") {
   for (const unsigned size : {0U, 1U, 2U, 7U}) {

@@ -9,10 +9,11 @@
 #include <thread>
 #include <vector>
 
-namespace forebay::cuda {
+namespace forebay::compute {
 
 /// A team of `size` threads, of which the caller is the first. The others start at the first job,
-/// sleep between jobs and are joined at the end. They take no signals.
+/// sleep between jobs and are joined at the end. They take no signals. If the machine gives fewer
+/// threads, the team is smaller from then on.
 ///
 /// Thread safety: one caller at a time.
 class WorkerTeam {
@@ -44,4 +45,4 @@ class WorkerTeam {
   std::exception_ptr failure_;                          // mutex_
 };
 
-}  // namespace forebay::cuda
+}  // namespace forebay::compute

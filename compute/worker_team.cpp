@@ -1,9 +1,10 @@
-#include "compute/cuda/worker_team.hpp"
+#include "compute/worker_team.hpp"
 
 #include <csignal>
+#include <system_error>
 #include <utility>
 
-namespace forebay::cuda {
+namespace forebay::compute {
 
 WorkerTeam::~WorkerTeam() {
   {
@@ -41,6 +42,8 @@ void WorkerTeam::start() {
     while (threads_.size() + 1 < size_) {
       threads_.emplace_back(&WorkerTeam::work, this, static_cast<unsigned>(threads_.size()) + 1);
     }
+  } catch (const std::system_error&) {
+    size_ = static_cast<unsigned>(threads_.size()) + 1;  // the machine has no more to give
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -73,4 +76,4 @@ void WorkerTeam::perform(const std::function<void(unsigned member)>& job,
   }
 }
 
-}  // namespace forebay::cuda
+}  // namespace forebay::compute
