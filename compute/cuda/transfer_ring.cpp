@@ -111,9 +111,11 @@ std::byte* TransferRing::acquire(Slot& slot) {
 }
 
 void TransferRing::mark(Slot& slot, const Stream& stream) {
-  check(device_.api(),
-        device_.api().cuEventRecord(slot.event, static_cast<CUstream>(stream.native())),
-        "cuEventRecord");
+  const auto queue = static_cast<CUstream>(stream.native());
+  const CUresult recorded = device_.api().cuEventRecord(slot.event, queue);
+  // The copy is enqueued all the same; without an event the slot is free only once the stream is.
+  if (recorded != CUDA_SUCCESS) device_.api().cuStreamSynchronize(queue);
+  check(device_.api(), recorded, "cuEventRecord");
   slot.pending = true;
 }
 

@@ -1,5 +1,6 @@
 #include "compute/cuda/transfer_ring.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "forebay/pool/error.hpp"
@@ -119,6 +120,30 @@ TEST_CASE("an error in any thread reaches the caller, and the ring goes on") {
     setting.ring.upload({&one, 1}, setting.cuda.stream);
     CHECK(setting.read<std::int32_t>(target, numbers.size()) == numbers);
   }
+}
+
+TEST_CASE("a slot whose event was not recorded is not reused while its copy is under way") {
+  Config config = small_ring(1);
+  config.upload.ring_bytes = config.upload.chunk_bytes;  // one slot
+  FakeCuda cuda(config);
+  cuda::TransferRing ring(*cuda.device);
+  ring.prepare();
+  const auto first = ramp(1000);
+  const auto second = ramp(1000, 7777);
+  auto* const targets = cuda.allocate<std::int32_t>(2000);
+  const Backend::Upload one{first.data(), DType::i32, targets, DType::i32, 1000};
+  const Backend::Upload two{second.data(), DType::i32, targets + 1000, DType::i32, 1000};
+  const auto queue = static_cast<CUstream>(cuda.stream.native());
+  cuda.driver.hold(queue);
+  cuda.driver.fail("cuEventRecord", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  CHECK_THROWS_AS(ring.upload({&one, 1}, cuda.stream), DriverError);
+  cuda.driver.heal();
+  ring.upload({&two, 1}, cuda.stream);
+  cuda.driver.let_go(queue);
+  std::vector<std::int32_t> got(2000);
+  ring.download(targets, got.data(), 2000 * sizeof(std::int32_t), cuda.stream);
+  CHECK(std::equal(first.begin(), first.end(), got.begin()));
+  CHECK(std::equal(second.begin(), second.end(), got.begin() + 1000));
 }
 
 TEST_CASE("a start that failed half way is completed by the next transfer, and all is given back") {
