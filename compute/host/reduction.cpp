@@ -12,7 +12,9 @@ constexpr Count kTilesOfItem = 64;
 
 // The iteration space as tiles of at most kBlock elements that follow each other in it: several
 // whole rows of the last dimension, or a piece of one. A tile belongs to a group of results, or to
-// one of them; `outer` dimensions come before the last two.
+// one of them; `outer` dimensions come before the last two. Neighbours that are both kept or both
+// reduced count as one dimension, whether or not the leaves step through them as through one: the
+// order of the additions depends on the shape alone, not on what was fused.
 struct Tiling {
   struct Outer {
     Count extent, stride;
@@ -26,20 +28,30 @@ struct Tiling {
   Count elements_of_result = 1;
 
   explicit Tiling(const Program& program, const Binding& binding) {
-    const std::size_t rank = binding.extents.size();
-    const auto is_reduced = [&](std::size_t d) { return ((program.reduced_dims >> d) & 1U) != 0; };
-    columns = static_cast<Count>(binding.extents[rank - 1]);
-    column_kept = !is_reduced(rank - 1);
+    Dims extents;
+    std::vector<bool> is_reduced;
+    for (std::size_t d = 0; d < binding.extents.size(); ++d) {
+      const bool here = ((program.reduced_dims >> d) & 1U) != 0;
+      if (!is_reduced.empty() && is_reduced.back() == here) {
+        extents[extents.size() - 1] *= binding.extents[d];
+      } else {
+        extents.push_back(binding.extents[d]);
+        is_reduced.push_back(here);
+      }
+    }
+    const std::size_t rank = extents.size();
+    columns = static_cast<Count>(extents[rank - 1]);
+    column_kept = !is_reduced[rank - 1];
     if (rank > 1) {
-      rows = static_cast<Count>(binding.extents[rank - 2]);
-      row_kept = !is_reduced(rank - 2);
+      rows = static_cast<Count>(extents[rank - 2]);
+      row_kept = !is_reduced[rank - 2];
     }
     Count stride = rows * columns;
     for (std::size_t d = rank > 1 ? rank - 2 : 0; d-- > 0;) {
-      const auto extent = static_cast<Count>(binding.extents[d]);
-      auto& list = is_reduced(d) ? reduced : kept;
+      const auto extent = static_cast<Count>(extents[d]);
+      auto& list = is_reduced[d] ? reduced : kept;
       list.insert(list.begin(), {extent, stride});
-      (is_reduced(d) ? reduced_outer : kept_outer) *= extent;
+      (is_reduced[d] ? reduced_outer : kept_outer) *= extent;
       stride *= extent;
     }
     tile_columns = std::min<Count>(columns, kBlock);

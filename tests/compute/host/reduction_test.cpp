@@ -82,6 +82,13 @@ TEST_CASE("every way in which tiles cut an iteration space") {
   }
 }
 
+TEST_CASE("a reduction of no dimension copies") {
+  host::Threads threads(2);
+  const auto result = sums({70'000}, 0, threads);
+  CHECK(result == expected({70'000}, 0));
+  CHECK(sums({1}, 0, threads, ReduceOp::mean) == std::vector<float>{0});
+}
+
 TEST_CASE("means divide at the end, integers wrap") {
   host::Threads threads(2);
   CHECK(sums({3, 4}, 0b10, threads, ReduceOp::mean) == std::vector<float>{1.5F, 5.5F, 9.5F});
