@@ -53,8 +53,8 @@ class Engine {
 
   /// `input` reduced over `reduced_dims` of its dimensions, as a tensor of `shape`: one launch with
   /// the expression in front of it. `input` is stored only if somebody else than `own_references`
-  /// of the caller holds it. REQUIRES: `input` is not
-  /// empty and more than one element is reduced.
+  /// of the caller holds it. The result is storage of its own, also where
+  /// only extents of 1 are reduced. REQUIRES: `input` is not empty.
   [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
                                const Dims& shape, std::uint32_t own_references);
   /// The bits of the one element of `node`; waits for them.

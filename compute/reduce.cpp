@@ -33,9 +33,8 @@ std::vector<int> checked_axes(std::span<const int> axes, const Dims& shape, cons
 }
 
 struct ReducedShape {
-  Dims shape;                 // of the result
-  std::uint8_t dims = 0;      // bit d: dimension d is reduced
-  std::int64_t elements = 1;  // for each element of the result
+  Dims shape;             // of the result
+  std::uint8_t dims = 0;  // bit d: dimension d is reduced
 };
 
 ReducedShape reduced_shape(const Dims& shape, std::span<const int> axes, bool keepdim) {
@@ -44,9 +43,8 @@ ReducedShape reduced_shape(const Dims& shape, std::span<const int> axes, bool ke
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (((result.dims >> d) & 1U) == 0) {
       result.shape.push_back(shape[d]);
-    } else {
-      result.elements *= shape[d];
-      if (keepdim) result.shape.push_back(1);
+    } else if (keepdim) {
+      result.shape.push_back(1);
     }
   }
   return result;
@@ -58,7 +56,6 @@ NodeRef reduced(Engine& engine, ReduceOp op, NodeRef input, const ReducedShape& 
     const float identity = op == ReduceOp::mean ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
     return full(to.shape, identity, engine.device()).to(input->type).node();
   }
-  if (to.elements == 1) return Tensor(std::move(input)).reshape(to.shape).node();
   return engine.reduce(op, std::move(input), to.dims, to.shape, own_references);
 }
 

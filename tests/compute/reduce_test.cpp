@@ -205,6 +205,61 @@ TEST_CASE("a sum does not depend on where a row stands or where fusion cut") {
   CHECK(cut.sum().item() == fused);
 }
 
+TEST_CASE("a sum does not depend on whether a broadcast or turned leaf was fused") {
+  Config config;
+  config.host_threads = 2;
+  const Host host(config);
+  const auto fused_as_cut = [](const std::function<Tensor()>& map, const Dims& shape) {
+    for (unsigned subset = 0; subset < 1U << shape.size(); ++subset) {
+      std::vector<int> axes;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (((subset >> d) & 1U) != 0) axes.push_back(static_cast<int>(d));
+      }
+      INFO(to_string(shape) << " subset " << subset);
+      const auto fused = map().sum(axes).to_host<float>();
+      CHECK(same(fused, map().eval().sum(axes).to_host<float>()));
+      CHECK(same(map().mean(axes).to_host<float>(), map().eval().mean(axes).to_host<float>()));
+    }
+  };
+  for (const Dims& shape : {Dims{700, 1000}, Dims{37, 90, 130}, Dims{3, 700, 11}}) {
+    const Tensor x = random_normal(shape, 3, host.device).eval();
+    const Tensor column = random_normal({shape[shape.size() - 2], 1}, 5, host.device).eval();
+    const Tensor row = random_normal({shape[shape.size() - 1]}, 6, host.device).eval();
+    fused_as_cut([&] { return x + column; }, shape);
+    fused_as_cut([&] { return x + row; }, shape);
+    Dims turned = shape;
+    std::swap(turned[0], turned[shape.size() - 1]);
+    const Tensor y = random_normal(turned, 4, host.device).eval();
+    fused_as_cut([&] { return x + y.transpose(0, -1); }, shape);
+  }
+}
+
+TEST_CASE("a sum over extents of 1 is a value of its own") {
+  const Host host;
+  const std::vector<int> axis{1};
+  for (const bool keepdim : {false, true}) {
+    INFO((keepdim ? "kept" : "dropped"));
+    Tensor one = host.f32({5}, {1});
+    Tensor column = host.f32({1, 2, 3}, {3, 1});
+    Tensor integers = host.i32({-7, 8}, {2, 1});
+    const std::vector<Tensor> f32{one.sum({}, keepdim), one.mean({}, keepdim),
+                                  column.sum(axis, keepdim), column.mean(axis, keepdim)};
+    const Tensor i32 = integers.sum(axis, keepdim);
+    assign(one, host.f32({50}, {1}));
+    assign(column, host.f32({10, 20, 30}, {3, 1}));
+    assign(integers, host.i32({70, 80}, {2, 1}));
+    CHECK(f32[0].shape() == (keepdim ? Dims{1} : Dims()));
+    CHECK(f32[0].item() == 5);
+    CHECK(f32[1].item() == 5);
+    CHECK(f32[2].shape() == (keepdim ? Dims{3, 1} : Dims{3}));
+    CHECK(f32[2].to_host<float>() == std::vector<float>{1, 2, 3});
+    CHECK(f32[3].to_host<float>() == std::vector<float>{1, 2, 3});
+    CHECK(i32.to_host<std::int32_t>() == std::vector<std::int32_t>{-7, 8});
+    CHECK(i32.dtype() == DType::i32);
+    CHECK(one.item() == 50);
+  }
+}
+
 TEST_CASE("NaN and infinity go through sums") {
   const Host host;
   const float inf = std::numeric_limits<float>::infinity();

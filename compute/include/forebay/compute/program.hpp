@@ -122,9 +122,10 @@ class Prepared {
 /// until the cache forgets it, which destroys `prepared`.
 ///
 /// Invariants: every operand comes before its use; `rank` dimensions after collapse, 1 if every
-/// leaf is linear or single and there is no reduction; with a reduction at least one dimension is
-/// reduced; no value is stored twice; the linear index over the iteration space is the element's
-/// index in its tensor, which is what the random operations count by.
+/// leaf is linear or single and there is no reduction; a reduction over extents of 1 alone reduces
+/// no dimension of the collapsed space; no value is stored twice; the linear index over the
+/// iteration space is the element's index in its tensor, which is what the random operations count
+/// by.
 struct Program {
   std::vector<Leaf> leaves;
   std::vector<DType> scalars;
