@@ -10,7 +10,9 @@
 namespace forebay::compute {
 namespace {
 
-// Programs of one device. A process that makes new structures for ever stays bounded.
+// Programs of one device, so that a process that makes new structures for ever has a bounded number
+// of them. It bounds no compiled code: a device's kernel cache keeps each structure's CUDA kernel
+// until the device closes.
 constexpr std::size_t kMaxPrograms = 4096;
 
 bool all_constant(std::span<const NodeRef> operands) {
