@@ -75,11 +75,12 @@ TEST_CASE("standard output that cannot be written is a failure in one line") {
 
 TEST_CASE("a closed standard output leaves files as they are meant") {
   const Folder folder;
-  const Outcome outcome = run_forebay_into("", {"devices", "--json", folder.file("out")});
+  const Outcome outcome =
+      run_forebay_into("", {"bench", "reinit", "--iters", "1", "--inner-steps", "1", "--device",
+                            "host", "--json", folder.file("out")});
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK(Folder::read(folder.file("out")).rfind("{", 0) == 0);
-  CHECK(Folder::read(folder.file("out")).find("usable ") == std::string::npos);
 }
 
 TEST_CASE("control characters are printed as what they are") {
