@@ -12,4 +12,9 @@ while IFS= read -r -d '' source; do
   [ -n "$(find "${places[@]}" -name "${name}_test.cpp" 2>/dev/null)" ] ||
     { echo "$source: no ${name}_test.cpp below tests/$layer"; failed=1; }
 done < <(find pool runtime compute nn tools -name '*.cpp' -not -path 'tools/examples/*' -print0 | sort -z)
+# ctest hands each name to a program whose options begin with a dash.
+if grep -rnE 'TEST_CASE\("-' tests; then
+  echo "a test's name may not begin with a dash"
+  failed=1
+fi
 exit $failed

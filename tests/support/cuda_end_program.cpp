@@ -33,7 +33,7 @@ int static_objects_end() {
 }
 
 int nothing_is_destroyed() {
-  auto* leaked = new Runtime(Runtime::create());
+  static Runtime* const leaked = new Runtime(Runtime::create());  // reachable to the end
   use(leaked->device("cuda"));
   return 0;
 }

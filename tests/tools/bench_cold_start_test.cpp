@@ -76,7 +76,7 @@ TEST_CASE("standard output carries the JSON alone") {
   CHECK(outcome.err.empty());
 }
 
-TEST_CASE("--stats dumps the pool while the results are alive") {
+TEST_CASE("a dump by --stats shows the pool while the results are alive") {
   const Folder folder;
   const std::string file = folder.file("stats.json");
   CHECK(run_forebay(small({"--stats", file, "--clone", "--through-host"})).code == 0);
