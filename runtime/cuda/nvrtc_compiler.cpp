@@ -129,6 +129,13 @@ void Compiler::settle() noexcept {
 }
 
 void Compiler::prepare() {
+  try {
+    // Here and not on the thread: exit handlers run in the reverse order of their making, and the
+    // runtime's, which waits for the thread, must come before NVRTC's own.
+    (void)nvrtc();
+  } catch (const Error&) {
+    return;  // whoever needs a kernel meets the same error
+  }
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -33,8 +33,8 @@ class Compiler {
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
-  /// Opens NVRTC and compiles an empty kernel on a thread of its own, which takes a tenth of a
-  /// second off the first kernel that somebody waits for. Returns at once.
+  /// Opens NVRTC, and compiles an empty kernel on a thread of its own, which takes some 50 ms off
+  /// the first kernel that somebody waits for. Returns at once.
   void prepare();
   /// Waits for that thread. Before the process ends somebody must: NVRTC's own exit handlers take
   /// away what a compilation still uses.
