@@ -29,28 +29,23 @@ std::size_t Backing::missing(std::size_t need) const noexcept {
   return need > obtainable ? need - obtainable : 0;
 }
 
-bool Backing::could_map(std::size_t need, std::size_t room) const noexcept {
-  return need <= room && missing(need) == 0;
-}
-
-SourceResult Backing::map(Address address, std::size_t need, std::size_t room,
-                          std::vector<Mapping>& made) {
+SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mapping>& made) {
   made.clear();
   std::size_t total = 0;
   SourceResult result;
-  while (total < need && result.ok()) {
-    // The handle that fits tightest among the idle ones, so that odd sizes do not pile up.
+  while (total < bytes && result.ok()) {
+    // The largest that fits, so that few are needed.
     auto best = idle_.end();
     for (auto idle = idle_.begin(); idle != idle_.end(); ++idle) {
-      if (idle->bytes <= room - total && (best == idle_.end() || idle->bytes > best->bytes)) {
+      if (idle->bytes <= bytes - total && (best == idle_.end() || idle->bytes > best->bytes)) {
         best = idle;
       }
     }
     if (best == idle_.end()) {
-      const std::size_t wanted = std::min(handle_size_, room - total);
+      const std::size_t wanted = std::min(handle_size_, bytes - total);
       // What does not fit here gives way to what does.
-      if (left() < std::min(wanted, need - total) && !idle_.empty()) {
-        const std::size_t shortage = std::min(wanted, need - total) - left();
+      if (left() < wanted && !idle_.empty()) {
+        const std::size_t shortage = wanted - left();
         release_idle(held_.current() - std::min<std::size_t>(held_.current(), shortage));
       }
       idle_.reserve(idle_.size() + 1);

@@ -47,13 +47,11 @@ class Backing {
   Backing(MeteredSource& source, std::size_t capacity, std::size_t handle_size)
       : source_(source), capacity_(capacity), handle_size_(handle_size) {}
 
-  /// Whether `need` bytes could be mapped in `room` without exceeding the capacity.
-  [[nodiscard]] bool could_map(std::size_t need, std::size_t room) const noexcept;
-  /// Bytes that are missing for that.
+  /// Bytes that idle handles and the capacity lack for `need`.
   [[nodiscard]] std::size_t missing(std::size_t need) const noexcept;
-  /// Maps at least `need` and at most `room` bytes from `address` on, idle handles first. `made`
-  /// receives the mappings; when it fails, those that could not be undone.
-  SourceResult map(Address address, std::size_t need, std::size_t room, std::vector<Mapping>& made);
+  /// Maps [address, address + bytes), idle handles first, and sets access to all of it at once.
+  /// `made` receives the mappings; when it fails, those that could not be undone.
+  SourceResult map(Address address, std::size_t bytes, std::vector<Mapping>& made);
   /// The mapping's handle becomes idle. When it fails nothing has changed.
   SourceResult unmap(const Mapping& mapping);
   /// A region for sources without virtual memory, at least `bytes` at `alignment`.

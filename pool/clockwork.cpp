@@ -80,9 +80,8 @@ bool Clockwork::has_uncovered(StreamState& state) {
   return state.uncovered > 0;
 }
 
-bool Clockwork::poll(StreamState& state) {
-  const std::lock_guard time(state.time_mutex);
-  if (silent(state)) return false;
+// REQUIRES: the time lock.
+bool Clockwork::settle(StreamState& state) {
   bool progress = false;
   while (!state.recorded.empty()) {
     // The newest first: on an idle stream one question settles all.
@@ -101,6 +100,22 @@ bool Clockwork::poll(StreamState& state) {
     advance(state, count);
     if (!all) return progress;
   }
+  return progress;
+}
+
+bool Clockwork::tick(StreamState& state) {
+  const std::unique_lock time(state.time_mutex, std::try_to_lock);
+  if (!time || silent(state)) return false;
+  const bool progress = settle(state);
+  if (state.recorded.size() < kMaxPoints) record(state);
+  return progress;
+}
+
+bool Clockwork::poll(StreamState& state) {
+  const std::lock_guard time(state.time_mutex);
+  if (silent(state)) return false;
+  bool progress = settle(state);
+  if (!state.recorded.empty()) return progress;
   if (has_uncovered(state) && record(state) && ask(state, state.recorded.back().point)) {
     advance(state, 1);
     progress = true;

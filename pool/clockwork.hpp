@@ -23,6 +23,9 @@ class Clockwork {
   /// Asks which points have passed; records one first if frees would stay uncovered otherwise.
   /// Returns whether any more have.
   bool poll(StreamState& state);
+  /// Once in so many frees: asks which points have passed and records the next one, unless the
+  /// stream is busy with another call or is capturing. Returns whether any more have.
+  bool tick(StreamState& state);
   /// Makes what `waiter` is given from now on start after `point` of `state`; false if that cannot
   /// be.
   bool await(StreamState& waiter, StreamState& state, Point point);
@@ -43,6 +46,7 @@ class Clockwork {
   static constexpr std::size_t kMaxPoints = 64;
 
   bool record(StreamState& state);
+  bool settle(StreamState& state);
   void advance(StreamState& state, std::size_t count);
   [[nodiscard]] bool ask(StreamState& state, Point point);
   [[nodiscard]] bool silent(StreamState& state) const;

@@ -14,6 +14,9 @@ std::uint64_t next_serial() {
   return serial.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+// A larger one saves little driver time, and each pool holds whole ones.
+constexpr std::size_t kLargestHandle = 16 * kMiB;
+
 void require(bool holds, const char* pointer, const std::string& allowed) {
   if (!holds) throw ConfigError(std::string("/pool/") + pointer + ": " + allowed);
 }
@@ -32,10 +35,16 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
   config.address_range = round_up(config.address_range, granularity);
   require(config.address_range >= config.capacity, "address_range",
           "must be at least the capacity of " + std::to_string(config.capacity) + " bytes");
-  if (config.handle_size == 0) config.handle_size = config.capacity / 1024;
+  require(config.handle_count > 0, "handle_count", "must be at least 1");
+  if (config.handle_size == 0) {
+    const std::size_t share = std::bit_floor(config.capacity / config.handle_count);
+    config.handle_size = std::min(share, std::max(kLargestHandle, granularity));
+  }
   config.handle_size = std::max(granularity, round_up(config.handle_size, granularity));
   require(config.handle_size <= config.capacity, "handle_size",
           "must be at most the capacity of " + std::to_string(config.capacity) + " bytes");
+  require(config.idle_share >= 0 && config.idle_share <= 1, "idle_share", "must be from 0 to 1");
+  require(config.growth_step >= 0 && config.growth_step <= 1, "growth_step", "must be from 0 to 1");
   require(config.slab_max_block <= 64 * kKiB, "slab/max_block", "must be at most 65536 bytes");
   require(config.buddy_max_block <= kMiB, "buddy/max_block", "must be at most 1048576 bytes");
   require(config.point_every_frees > 0, "point_every_frees", "must be at least 1");
@@ -75,7 +84,8 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       source_(*source_owner_),
       router_(config_.slab_max_block, config_.buddy_max_block),
       clockwork_(*timeline_),
-      backing_(source_, config_.capacity, config_.handle_size) {
+      backing_(source_, config_.capacity, config_.handle_size),
+      engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
   if (!traits_.virtual_memory || config_.mode == PoolMode::passthrough) {
     config_.address_range = 0;
@@ -88,8 +98,10 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
                       result.code);
   }
   range_bytes_ = config_.address_range;
-  high_water_ = range_;
-  engine_.add_island(range_, range_bytes_, true);
+  // From a multiple of the handle size on, so that handles lie at their multiples.
+  const Address begin = round_up_to_multiple(range_, config_.handle_size);
+  high_water_ = begin;
+  engine_.add_island(begin, round_down(range_ + range_bytes_ - begin, traits_.granularity), true);
 }
 
 Pool::Impl::~Impl() { close(); }
@@ -131,10 +143,15 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
 
 // Null if the state does not stand for the stream any more.
 void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
+  bool tick = false;
   {
     const std::lock_guard lock(state.mutex);
     if (!serves(state, stream)) return nullptr;
+    const std::lock_guard engine_lock(engine_mutex_);
+    tick = is_scattered(state);
+    if (tick) state.span_calls = 0;
   }
+  if (tick && clockwork_.tick(state)) complete(state);
   Rung rung = Rung::cache;
   const ExtentId id = obtain(request, state, &rung);
   const std::lock_guard lock(state.mutex);
@@ -177,7 +194,7 @@ std::size_t Pool::Impl::trim(std::size_t keep) {
   close_retired();
   const std::size_t before = backing_.held().current();
   backing_.release_idle(keep);
-  while (backing_.held().current() > keep && unmap_one() > 0) backing_.release_idle(keep);
+  while (backing_.held().current() > keep && give_back_one() > 0) backing_.release_idle(keep);
   return before - std::min<std::size_t>(before, backing_.held().current());
 }
 

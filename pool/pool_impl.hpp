@@ -24,7 +24,7 @@
 namespace forebay::pool {
 
 /// A free that leaves a handle wholly idle asks for a point after so many frees without one.
-inline constexpr std::uint32_t kIdlePointEvery = 8;
+inline constexpr std::uint32_t kIdlePointEvery = 32;
 
 /// What one allocation wants.
 struct Request {
@@ -32,6 +32,7 @@ struct Request {
   std::size_t span = 0;       // rounded up to kSpanUnit
   std::size_t alignment = 0;  // at least kMinAlignment
   const char* tag = nullptr;
+  bool low = false;  // a carrier: where it disturbs no large blocks, at the lowest address
 };
 
 /// Locks, in the order in which they are taken (each may be skipped):
@@ -96,18 +97,34 @@ class Pool::Impl {
   /// A used extent of `request.span` bytes for the stream. Throws OutOfMemory. No lock is held.
   ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
   ExtentId search(const Request& request, StreamState& state);
-  ExtentId grow(const Request& request, StreamState& state);
-  ExtentId grow_by_mapping(const Request& request, StreamState& state);
-  ExtentId grow_by_region(const Request& request, StreamState& state);
   ExtentId steal(const Request& request, StreamState& state);
-  /// Unmaps or frees idle memory until the request fits.
-  ExtentId make_room(const Request& request, StreamState& state);
-  /// Unmaps one wholly idle handle, or gives one wholly idle region back. Returns its bytes.
-  std::size_t unmap_one();
+  ExtentId retry(const Request& request, StreamState& state, Rung* rung);
+  bool is_scattered(StreamState& state) const;
   bool poll_everybody();
   bool awaits_points(const StreamState& state) const;
   void complete(StreamState& state);
   bool wait_for_oldest();
+  bool drop_all_spares(const StreamState& state);
+
+  // growth.cpp -----------------------------------------------------------------------------------
+  /// Where new memory comes from: handles that are new; those that are idle elsewhere and as many
+  /// new ones as are missing then; the other way round.
+  enum class Growth : std::uint8_t { map, move, fill };
+  [[nodiscard]] bool moves_first() const noexcept;
+  ExtentId grow(const Request& request, StreamState& state, Growth how, Rung* rung);
+  ExtentId grow_at_place(const Request& request, StreamState& state, Growth how, std::size_t cell,
+                         Rung* rung);
+  struct Idle {
+    Mapping mapping;
+    ExtentId extent;
+  };
+  std::vector<Idle> claim_idle(std::size_t bytes);
+  bool unmap_idle(const std::vector<Idle>& idle);
+  ExtentId put_back(const SpanEngine::Part& part);
+  void strand(ExtentId part, const std::vector<Mapping>& made);
+  ExtentId grow_by_region(const Request& request, StreamState& state);
+  ExtentId replace_regions(const Request& request, StreamState& state);
+  std::size_t give_back_one();
   void retry_stuck();
 
   // small.cpp ------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
   Request carrier = request;
   carrier.span = SizeRouter::carrier_bytes(key);
   carrier.alignment = kCarrierAlignment;
+  carrier.low = true;
   void* block = nullptr;
   // A carrier from the rungs that disturb nobody.
   const auto carve = [&](ExtentId id, Rung rung) {
@@ -76,7 +77,11 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
     block = take_small(key, request, state, stream, Rung::completed);
     return block != nullptr || carve(search(carrier, state), Rung::completed);
   });
-  if (found || climb.rung(Rung::map, [&] { return carve(grow(carrier, state), Rung::map); })) {
+  const auto growing = [&](Growth how) {
+    Rung rung = how == Growth::map ? Rung::map : Rung::remap;
+    return climb.rung(rung, [&] { return carve(grow(carrier, state, how, &rung), rung); });
+  };
+  if (found || (moves_first() && growing(Growth::move)) || growing(Growth::map)) {
     return block;
   }
   // Another stream's carrier, whose blocks stay where they are.
@@ -264,7 +269,7 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
   }
   // Last, so that `user` is not closed before.
   if (user != nullptr) account_foreign(state, *user, requested, allocated);
-  if (record) clockwork_.try_record(state);
+  if (record && clockwork_.tick(state)) complete(state);
   return Misuse::none;
 }
 

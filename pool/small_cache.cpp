@@ -61,8 +61,9 @@ Carrier* SmallCache::give(Block block, bool is_pending, Point point) noexcept {
   note_pending(static_cast<std::int64_t>(carrier->pending - before));
   if (is_pending) queue(carrier, point);
   if (carrier->in_use > 0) return nullptr;
-  if (is_slab(carrier))
-    return carrier->next != nullptr || carrier->previous != nullptr ? carrier : nullptr;
+  if (is_slab(carrier)) {
+    return carrier->next != nullptr || carrier->previous != nullptr ? carrier : spare(carrier);
+  }
   if (spare_chunk_ == nullptr) {
     spare_chunk_ = chunk_of(carrier);
     return nullptr;
@@ -70,6 +71,18 @@ Carrier* SmallCache::give(Block block, bool is_pending, Point point) noexcept {
   // The lower one stays, so that the upper end empties.
   if (spare_chunk_->address < carrier->address) return carrier;
   return std::exchange(spare_chunk_, chunk_of(carrier));
+}
+
+// Keeps an empty page; returns the one that has to go for it.
+Carrier* SmallCache::spare(Carrier* page) noexcept {
+  Carrier** place = nullptr;
+  for (Carrier*& kept : spare_pages_) {
+    if (kept == page) return nullptr;
+    if (kept == nullptr || kept->in_use > 0) place = &kept;
+  }
+  if (place == nullptr) place = &spare_pages_[next_spare_++ % spare_pages_.size()];
+  Carrier* gone = std::exchange(*place, page);
+  return gone != nullptr && gone->in_use == 0 ? gone : nullptr;
 }
 
 void SmallCache::occupy(Block block, StreamState* user, std::size_t requested,
@@ -129,6 +142,7 @@ void SmallCache::remove(Carrier* carrier) noexcept {
   if (is_slab(carrier)) {
     counts.slots -= page_of(carrier)->count();
     if (carrier->listed) unlink(carrier);
+    std::replace(spare_pages_.begin(), spare_pages_.end(), carrier, static_cast<Carrier*>(nullptr));
   } else {
     chunks_.erase(chunk_of(carrier));
     if (spare_chunk_ == carrier) spare_chunk_ = nullptr;

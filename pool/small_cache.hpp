@@ -53,8 +53,9 @@ struct Delta {
   }
 };
 
-/// What a free leaves behind when it empties a carrier: one empty carrier a class stays, so that a
-/// pair at the edge of a page does not make and return it each time; further ones go back.
+/// What a free leaves behind when it empties a carrier: a few empty ones stay, so that a pair at
+/// the edge of a page does not make and return it each time; further ones go back, so that they do
+/// not cut up the memory.
 ///
 /// Thread safety: the stream's mutex guards everything.
 /// Costs: a slab block is found in one list head and at most four words, a buddy block in
@@ -120,6 +121,7 @@ class SmallCache {
 
  private:
   [[nodiscard]] ClassCounts& counts_of(const Carrier& carrier) noexcept;
+  [[nodiscard]] Carrier* spare(Carrier* page) noexcept;
   void link(Carrier* page) noexcept;
   void unlink(Carrier* page) noexcept;
   void queue(Carrier* carrier, Point point) noexcept;
@@ -131,6 +133,8 @@ class SmallCache {
 
   std::array<Carrier*, kSlabClasses> partial_{};  // pages with free blocks
   ChunkTree chunks_;
+  std::array<Carrier*, 4> spare_pages_{};  // the latest that were emptied; some are in use again
+  unsigned next_spare_ = 0;
   BuddyChunk* spare_chunk_ = nullptr;  // a wholly empty one
   Carrier* queue_head_ = nullptr;      // with something pending, by last_point
   Carrier* queue_tail_ = nullptr;

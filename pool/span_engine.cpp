@@ -4,7 +4,7 @@
 
 namespace forebay::pool {
 
-SpanEngine::SpanEngine() {
+SpanEngine::SpanEngine(std::size_t cell) : cell_(cell) {
   extents_end_ = 1;
   extents_.push_back(std::make_unique<Extent[]>(kChunk));
   open_owner(kEverybody);
@@ -100,6 +100,7 @@ void SpanEngine::enlist(ExtentId id, ExtentId queue_after) {
   Extent& extent = at(id);
   link_bin(id);
   owners_[extent.stamp.owner]->bytes += extent.bytes;
+  ++owners_[extent.stamp.owner]->ranges;
   if (extent.stamp.owner == kEverybody) {
     counts_.free += extent.bytes;
     SizeCount& count = free_by_log2_[log2_floor(extent.bytes)];
@@ -115,6 +116,7 @@ void SpanEngine::delist(ExtentId id) {
   Extent& extent = at(id);
   unlink_bin(id);
   owners_[extent.stamp.owner]->bytes -= extent.bytes;
+  --owners_[extent.stamp.owner]->ranges;
   if (extent.stamp.owner == kEverybody) {
     counts_.free -= extent.bytes;
     SizeCount& count = free_by_log2_[log2_floor(extent.bytes)];
@@ -162,40 +164,75 @@ void SpanEngine::remove_island(ExtentId id) {
 
 // Searches ---------------------------------------------------------------------------------------
 
-Fit SpanEngine::tightest(const Bins& bins, std::size_t bytes, std::size_t alignment,
-                         std::size_t* waste) const noexcept {
-  Fit best;
+bool SpanEngine::is_top(const Extent& extent) const noexcept {
+  return extent.next == 0 ||
+         (at(extent.next).state == ExtentState::hole && at(extent.next).next == 0);
+}
+
+void SpanEngine::offer(ExtentId id, Address address, std::size_t bytes,
+                       Choice& best) const noexcept {
+  const Extent& extent = at(id);
+  const Address end = address + bytes;
+  if (end > extent.end()) return;
+  const Choice choice{{id, address},
+                      cells_met(extent.address, extent.end(), address, end, cell_),
+                      (end + cell_ - 1) / cell_ - address / cell_,
+                      is_top(extent)};
+  if (!best.fit || choice.before(best)) best = choice;
+}
+
+void SpanEngine::choose(const Bins& bins, std::size_t bytes, std::size_t alignment,
+                        Choice& best) const noexcept {
+  const std::size_t least = bytes / cell_ > 1 ? bytes / cell_ - 1 : 0;
+  // Blocks of whole granules lie on whole granules where that costs nothing: their neighbours do so
+  // too, and then they share no handle.
+  const std::size_t lattice = bytes % kLattice == 0 ? std::max(kLattice, alignment) : 0;
   unsigned visited = 0;
   for (unsigned bin = bins.next(BinScale::of(bytes / kUnit)); bin != BinScale::kBins;
        bin = bins.next(bin + 1)) {
     unsigned probe = 0;
     for (ExtentId id = bins.head(bin); id != 0 && probe < kProbe; id = at(id).bin_next, ++probe) {
-      const Extent& extent = at(id);
-      const Address address = round_up(extent.address, alignment);
-      if (address + bytes > extent.end() || extent.bytes - bytes >= *waste) continue;
-      best = {id, address};
-      *waste = extent.bytes - bytes;
-      if (*waste == 0) return best;
+      offer(id, round_up(at(id).address, alignment), bytes, best);
+      if (lattice == 0 || is_top(at(id))) continue;
+      const Address whole = round_up(at(id).address, lattice);
+      if (whole - at(id).address <= bytes / 4) offer(id, whole, bytes, best);
     }
-    if (best) return best;
+    if (best.fit && !best.top && best.broken <= least) return;
     // Beyond this bin every range fits, however badly it lies.
-    if (++visited == kProbeBins) {
+    if (++visited >= kProbeBins) {
+      if (best.fit) return;
       bin = std::max(bin, BinScale::of((bytes + alignment) / kUnit));
     }
   }
-  return best;
 }
 
 Fit SpanEngine::find(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept {
-  std::size_t waste = ~std::size_t{0};
-  Fit best;
+  Choice best;
   if (owner != kEverybody) {
-    if (const OwnerState* own = find_owner(owner)) {
-      best = tightest(own->bins, bytes, alignment, &waste);
-    }
+    if (const OwnerState* own = find_owner(owner)) choose(own->bins, bytes, alignment, best);
   }
-  if (const Fit fit = tightest(owners_[kEverybody]->bins, bytes, alignment, &waste)) best = fit;
-  return best;
+  choose(owners_[kEverybody]->bins, bytes, alignment, best);
+  return best.fit;
+}
+
+Fit SpanEngine::find_lowest(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept {
+  Choice best;
+  const std::size_t lattice = bytes % kLattice == 0 ? std::max(kLattice, alignment) : 0;
+  const auto look = [&](const Bins& bins) {
+    unsigned budget = kLowestProbe;
+    for (unsigned bin = bins.next(BinScale::of(bytes / kUnit)); bin != BinScale::kBins;
+         bin = bins.next(bin + 1)) {
+      for (ExtentId id = bins.head(bin); id != 0 && budget > 0; id = at(id).bin_next, --budget) {
+        offer(id, round_up(at(id).address, alignment), bytes, best);
+        if (lattice != 0) offer(id, round_up(at(id).address, lattice), bytes, best);
+      }
+    }
+  };
+  if (const OwnerState* own = find_owner(owner); own != nullptr && owner != kEverybody) {
+    look(own->bins);
+  }
+  look(owners_[kEverybody]->bins);
+  return best.fit;
 }
 
 Fit SpanEngine::find_oldest(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept {
@@ -273,64 +310,6 @@ void SpanEngine::pieces(const Fit& fit, std::size_t bytes, std::vector<Piece>& o
   }
 }
 
-SpanEngine::Growth SpanEngine::find_growth(Owner owner, std::size_t bytes, std::size_t alignment,
-                                           std::size_t granularity) const noexcept {
-  const auto usable = [owner](const Extent& e) { return may_take(owner, e); };
-  Growth best;
-  const auto consider = [&](ExtentId hole) {
-    const Extent& gap = at(hole);
-    ExtentId first = hole;
-    for (unsigned steps = 0; steps < kProbe; ++steps) {
-      const ExtentId before = at(first).previous;
-      if (before == 0 || !usable(at(before))) break;
-      first = before;
-    }
-    Growth growth;
-    growth.hole = hole;
-    growth.room = gap.bytes;
-    growth.address = round_up(at(first).address, alignment);
-    if (growth.address < gap.address) {
-      while (at(first).end() <= growth.address) first = at(first).next;
-      growth.left = {first, growth.address};
-      growth.left_bytes = std::min<std::size_t>(gap.address - growth.address, bytes);
-    }
-    const Address end = growth.address + bytes;
-    growth.need = end <= gap.address ? 0 : round_up_to_multiple(end - gap.address, granularity);
-    if (growth.need > gap.bytes) {
-      // The whole hole, and what lies behind it.
-      Address reach = gap.end();
-      ExtentId id = gap.next;
-      for (unsigned steps = 0; steps < kProbe && reach < end; ++steps, id = at(id).next) {
-        if (id == 0 || !usable(at(id))) break;
-        reach = at(id).end();
-      }
-      if (reach < end) return;
-      growth.need = gap.bytes;
-    }
-    if (best.hole == kNoExtent || growth.need < best.need ||
-        (growth.need == best.need && growth.address < best.address)) {
-      best = growth;
-    }
-  };
-  unsigned probe = 0;
-  for (unsigned bin = holes_.next(0); bin != BinScale::kBins && probe < kGrowthProbe;
-       bin = holes_.next(bin + 1)) {
-    for (ExtentId id = holes_.head(bin); id != 0 && probe < kGrowthProbe;
-         id = at(id).bin_next, ++probe) {
-      consider(id);
-    }
-  }
-  // The largest hole always has room.
-  if (const unsigned bin = holes_.last(); bin != BinScale::kBins) {
-    unsigned more = 0;
-    for (ExtentId id = holes_.head(bin); id != 0 && more < kGrowthProbe;
-         id = at(id).bin_next, ++more) {
-      consider(id);
-    }
-  }
-  return best;
-}
-
 // Commits ----------------------------------------------------------------------------------------
 
 ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
@@ -338,6 +317,7 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
   ExtentId used = fit.first;
   ExtentId queue_after = at(used).queue_previous;
   Stamp stamp = at(used).stamp;
+  Point since = at(used).since;
   bool clean = stamp.owner == kEverybody;
   delist(used);
   if (at(used).address < fit.address) {
@@ -351,6 +331,7 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
     const ExtentId next = at(used).next;
     queue_after = at(next).queue_previous;
     stamp = at(next).stamp;
+    since = at(next).since;
     clean = clean && stamp.owner == kEverybody;
     delist(next);
     at(used).bytes += at(next).bytes;
@@ -361,6 +342,7 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
     at(used).bytes = bytes;
     at(back).state = ExtentState::free;
     at(back).stamp = stamp;
+    at(back).since = since;
     enlist(back, queue_after);
   }
   Extent& extent = at(used);
@@ -373,22 +355,46 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
   return used;
 }
 
-ExtentId SpanEngine::settle(ExtentId id) {
-  const auto joins = [this, id](ExtentId other) {
-    return other != 0 && at(other).state == ExtentState::free && at(other).stamp == at(id).stamp;
-  };
-  const ExtentId next = at(id).next;
-  if (joins(next)) {
-    delist(next);
-    at(id).bytes += at(next).bytes;
-    drop(next);
+bool SpanEngine::join(ExtentId id, ExtentId other) {
+  if (other == 0 || at(other).state != ExtentState::free) return false;
+  Extent& here = at(id);
+  const Extent& there = at(other);
+  if (here.stamp.owner != there.stamp.owner) return false;
+  const bool later = there.stamp.point > here.stamp.point;
+  const Extent& older = later ? here : there;
+  const Point point = std::max(here.stamp.point, there.stamp.point);
+  Point since = std::min(here.since, there.since);
+  if (here.stamp.point != there.stamp.point) {
+    if (point == kNever) return false;
+    if (older.bytes < cell_) {
+      since = (later ? there : here).since;
+    } else if (point - older.since > kHeldBack) {
+      return false;
+    }
   }
-  const ExtentId previous = at(id).previous;
-  if (joins(previous)) {
-    delist(previous);
-    at(previous).bytes += at(id).bytes;
-    drop(id);
-    id = previous;
+  delist(other);
+  here.stamp.point = point;
+  here.since = since;
+  return true;
+}
+
+ExtentId SpanEngine::settle(ExtentId id) {
+  // A join may change the stamp, and then the other side joins too.
+  for (bool joined = true; joined;) {
+    joined = false;
+    if (const ExtentId next = at(id).next; join(id, next)) {
+      at(id).bytes += at(next).bytes;
+      drop(next);
+      joined = true;
+    }
+    if (const ExtentId previous = at(id).previous; join(id, previous)) {
+      at(previous).bytes += at(id).bytes;
+      at(previous).stamp = at(id).stamp;
+      at(previous).since = at(id).since;
+      drop(id);
+      id = previous;
+      joined = true;
+    }
   }
   enlist(id, owners_[at(id).stamp.owner]->queue_tail);
   return id;
@@ -399,6 +405,7 @@ ExtentId SpanEngine::free(ExtentId id, Stamp stamp) {
   counts_.used -= extent.bytes;
   extent.state = ExtentState::free;
   extent.stamp = stamp;
+  extent.since = stamp.point;
   extent.block = false;
   extent.shared = false;
   return settle(id);
@@ -429,6 +436,7 @@ void SpanEngine::complete(Owner owner, Point passed) {
     const ExtentId id = state.queue_head;
     delist(id);
     at(id).stamp = {};
+    at(id).since = 0;
     settle(id);
   }
 }
@@ -440,6 +448,7 @@ void SpanEngine::restamp(Owner from, Stamp stamp) {
   for (const ExtentId id : ids) delist(id);
   for (const ExtentId id : ids) {
     at(id).stamp = stamp;
+    at(id).since = stamp.point;
     at(id).state = ExtentState::used;  // so that no neighbour joins it before its turn
   }
   for (const ExtentId id : ids) {
@@ -448,19 +457,28 @@ void SpanEngine::restamp(Owner from, Stamp stamp) {
   }
 }
 
-ExtentId SpanEngine::take_hole(ExtentId hole, std::size_t bytes) {
+ExtentId SpanEngine::take_hole(ExtentId hole, Address address, std::size_t bytes) {
   unlink_bin(hole);
   counts_.holes -= bytes;
   counts_.used += bytes;
-  if (at(hole).bytes > bytes) {
-    const ExtentId rest = insert_after(hole, at(hole).address + bytes, at(hole).bytes - bytes);
-    at(hole).bytes = bytes;
+  const auto cut = [this](ExtentId id, Address at_address) {
+    return insert_after(id, at_address, at(id).end() - at_address);
+  };
+  ExtentId part = hole;
+  if (address + bytes < at(hole).end()) {
+    const ExtentId rest = cut(hole, address + bytes);
+    at(hole).bytes = address + bytes - at(hole).address;
     at(rest).state = ExtentState::hole;
     link_bin(rest);
   }
-  at(hole).state = ExtentState::used;
-  at(hole).stamp = {};
-  return hole;
+  if (address > at(hole).address) {
+    part = cut(hole, address);
+    at(hole).bytes = address - at(hole).address;
+    link_bin(hole);
+  }
+  at(part).state = ExtentState::used;
+  at(part).stamp = {};
+  return part;
 }
 
 void SpanEngine::make_hole(ExtentId id) {

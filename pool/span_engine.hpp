@@ -1,15 +1,18 @@
 // The span engine: the one owner of addresses. It cuts ranges out of what is mapped.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "forebay/pool/memory_source.hpp"
 #include "forebay/pool/timeline.hpp"
 #include "pool/bins.hpp"
+#include "pool/units.hpp"
 
 namespace forebay::pool {
 
@@ -79,6 +82,7 @@ class SpanEngine {
     ExtentId bin_previous = 0, bin_next = 0;      // free and holes: the same bin
     ExtentId queue_previous = 0, queue_next = 0;  // free with an owner: by time of the free
     Stamp stamp;                                  // free
+    Point since = 0;  // free: the earliest point that was put off to that of the stamp
     ExtentState state = ExtentState::used;
     bool shared = false;          // used: other streams use the block too
     bool clean = false;           // used: all of it was everybody's when it was taken
@@ -89,7 +93,8 @@ class SpanEngine {
     [[nodiscard]] Address end() const noexcept { return address + bytes; }
   };
 
-  SpanEngine();
+  /// `cell`: bytes of a handle. Memory is mapped in cells, and whole free cells are kept whole.
+  explicit SpanEngine(std::size_t cell = std::size_t{2} << 20);
 
   /// Makes room for the bins of an owner. Called once before its first range; twice is fine.
   void open_owner(Owner owner);
@@ -98,8 +103,13 @@ class SpanEngine {
   /// Forgets an island. REQUIRES: it is one extent.
   void remove_island(ExtentId id);
 
-  /// The tightest of a bounded number of free ranges that `owner` may take at once.
+  /// The place that breaks the fewest wholly free cells, then lies in the fewest, then is the
+  /// lowest, in a bounded number of free ranges that `owner` may take at once, the smaller ones
+  /// first.
   [[nodiscard]] Fit find(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept;
+  /// The lowest of a bounded number of them; those without a whole free cell come first.
+  [[nodiscard]] Fit find_lowest(Owner owner, std::size_t bytes,
+                                std::size_t alignment) const noexcept;
   /// The range of `owner` that has been free for longest, among a bounded number of those that fit.
   [[nodiscard]] Fit find_oldest(Owner owner, std::size_t bytes,
                                 std::size_t alignment) const noexcept;
@@ -127,24 +137,40 @@ class SpanEngine {
   /// Everything free that belongs to `from` gets `stamp`. O(ranges that change).
   void restamp(Owner from, Stamp stamp);
 
-  /// Where memory could be mapped so that a block fits at `address`.
-  struct Growth {
-    ExtentId hole = kNoExtent;
+  /// A place for a block in a gap: neighbouring ranges that its owner may take, and holes.
+  struct Placement {
+    ExtentId first = kNoExtent;  ///< the extent in which the block begins; kNoExtent: no place
     Address address = 0;
-    Fit left;                    ///< the free ranges before the hole that the block takes too
-    std::size_t left_bytes = 0;  ///< … their length, 0 if none
-    std::size_t need = 0;        ///< bytes to map from the front of the hole
-    std::size_t room = 0;        ///< bytes of the hole
+    std::size_t fill = 0;    ///< bytes to map
+    std::size_t broken = 0;  ///< wholly free cells of which the block takes a part
+    unsigned rests = 0;      ///< free ranges that it leaves on its two sides
+    [[nodiscard]] bool before(const Placement& other) const noexcept {
+      return std::tie(fill, broken, rests, address) <
+             std::tie(other.fill, other.broken, other.rests, other.address);
+    }
   };
-  /// The place that needs the fewest new bytes, counting the free ranges beside a hole that `owner`
-  /// may take. Looks at no more than kGrowthProbe holes. REQUIRES: `find` found nothing.
-  [[nodiscard]] Growth find_growth(Owner owner, std::size_t bytes, std::size_t alignment,
-                                   std::size_t granularity) const noexcept;
+  /// The place that needs the fewest new bytes, then breaks the fewest wholly free cells, then
+  /// leaves the fewest rests, then is the lowest. Memory is mapped in cells, from where the block
+  /// leaves the hole if it does. Looks at no more than kPlacementBudget holes. REQUIRES: no free
+  /// range fits.
+  [[nodiscard]] Placement find_placement(Owner owner, std::size_t bytes, std::size_t alignment,
+                                         std::size_t cell) const noexcept;
+  /// A used extent that was part of a gap: a hole, or free ranges as they were.
+  struct Part {
+    ExtentId id = kNoExtent;
+    Address address = 0;
+    std::size_t bytes = 0;
+    std::vector<Piece> pieces;  ///< empty: a hole, to be mapped
+  };
+  /// Takes the free ranges and those parts of holes that a placement needs, in the order of their
+  /// addresses; `extra` bytes more of the last hole, the one behind all memory.
+  [[nodiscard]] std::vector<Part> claim(const Placement& place, std::size_t bytes, std::size_t cell,
+                                        std::size_t extra);
   /// The fit at `address` in ranges that `owner` may take, if there is one.
   [[nodiscard]] Fit fit_at(ExtentId from, Owner owner, Address address,
                            std::size_t bytes) const noexcept;
-  /// The front of a hole becomes a used extent, to be mapped.
-  ExtentId take_hole(ExtentId hole, std::size_t bytes);
+  /// Part of a hole becomes a used extent, to be mapped.
+  ExtentId take_hole(ExtentId hole, Address address, std::size_t bytes);
   /// A used extent becomes a hole: nothing is mapped there any more.
   void make_hole(ExtentId id);
 
@@ -176,6 +202,9 @@ class SpanEngine {
 
   [[nodiscard]] const SpanCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t pending(Owner owner) const noexcept;
+  [[nodiscard]] std::size_t pending_ranges(Owner owner) const noexcept {
+    return owner < owners_.size() && owners_[owner] ? owners_[owner]->ranges : 0;
+  }
   [[nodiscard]] Point oldest_point(Owner owner) const noexcept;
   /// Bytes of the longest range that is free for everybody. Scans one bin.
   [[nodiscard]] std::uint64_t largest_free() const noexcept;
@@ -194,16 +223,21 @@ class SpanEngine {
 
  private:
   static constexpr std::size_t kUnit = 512;
+  static constexpr Point kHeldBack = 1;  // points by which neighbours may put a range off
+  static constexpr std::size_t kLattice = std::size_t{2} << 20;
   static constexpr std::size_t kChunk = 128;  // extent records a chunk
   static constexpr unsigned kProbe = 16;
   static constexpr unsigned kProbeBins = 4;
-  static constexpr unsigned kGrowthProbe = 32;
+  static constexpr std::size_t kPlacementProbe = 32;    // ranges on either side of a hole
+  static constexpr std::size_t kPlacementBudget = 512;  // holes
   static constexpr unsigned kOldestProbe = 64;
+  static constexpr unsigned kLowestProbe = 256;
 
   struct OwnerState {
     Bins bins;
     ExtentId queue_head = 0, queue_tail = 0;
     std::uint64_t bytes = 0;
+    std::size_t ranges = 0;
   };
 
   [[nodiscard]] static bool may_take(Owner owner, const Extent& extent) noexcept {
@@ -225,8 +259,31 @@ class SpanEngine {
   void delist(ExtentId id);
   ExtentId insert_after(ExtentId id, Address address, std::size_t bytes);
   ExtentId settle(ExtentId id);
-  [[nodiscard]] Fit tightest(const Bins& bins, std::size_t bytes, std::size_t alignment,
-                             std::size_t* waste) const noexcept;
+  /// Takes `other` out of its lists if a free range beside it joins it, under the later stamp.
+  bool join(ExtentId id, ExtentId other);
+  struct Choice {
+    Fit fit;
+    std::size_t broken = 0;   // wholly free cells of which it takes a part
+    std::size_t touched = 0;  // cells in which it lies
+    bool top = false;         // it is the last range of all, which is spared
+    [[nodiscard]] bool before(const Choice& other) const noexcept {
+      return std::tie(top, broken, touched, fit.address) <
+             std::tie(other.top, other.broken, other.touched, other.fit.address);
+    }
+  };
+  void choose(const Bins& bins, std::size_t bytes, std::size_t alignment,
+              Choice& best) const noexcept;
+  [[nodiscard]] bool is_top(const Extent& extent) const noexcept;
+  void offer(ExtentId id, Address address, std::size_t bytes, Choice& best) const noexcept;
+  /// Cells that lie wholly in the free range [begin, end) and meet [from, to).
+  [[nodiscard]] static std::size_t cells_met(Address begin, Address end, Address from, Address to,
+                                             std::size_t cell) noexcept {
+    const Address first = std::max(round_up_to_multiple(begin, cell), from / cell * cell);
+    const Address last = std::min(end / cell * cell, round_up_to_multiple(to, cell));
+    return first < last ? (last - first) / cell : 0;
+  }
+  [[nodiscard]] Placement weigh(Owner owner, ExtentId first, Address address, std::size_t bytes,
+                                std::size_t cell) const noexcept;
   template <typename Usable>
   [[nodiscard]] Fit run_from(ExtentId start, std::size_t bytes, std::size_t alignment,
                              std::size_t& budget, Usable&& usable) const noexcept;
@@ -236,6 +293,7 @@ class SpanEngine {
   ExtentId extents_end_ = 0;                        // the first record never used
   std::vector<ExtentId> islands_;                   // their first extents
   std::vector<std::unique_ptr<OwnerState>> owners_;
+  std::size_t cell_;
   Bins holes_;
   SpanCounts counts_;
   std::array<SizeCount, 64> free_by_log2_{};

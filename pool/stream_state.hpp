@@ -71,6 +71,7 @@ struct StreamState {
   bool is_arena = false;         // serves the captures of `stream`
   StreamState* arena = nullptr;  // the arena of this stream, once it has one
   Point next_point = 1;          // what the next free carries
+  std::uint32_t span_calls = 0;  // since the last tick
   std::uint32_t uncovered = 0;   // frees that carry next_point
   StreamCounters counters;
   Delta requested, allocated;

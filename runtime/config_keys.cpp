@@ -56,7 +56,7 @@ constexpr std::array kPoolKeys{
               return "less than capacity (" + format_size(c.capacity) + ")";
             }},
     PoolKey{"handle_size",
-            "Bytes of a new piece of physical memory; 0 means capacity / 1024, at least 2 MiB.",
+            "Bytes of a new piece of physical memory; 0 means by handle_count.",
             {2 * kMiB, 64 * kGiB, true},
             [](PoolConfig& c) -> Field { return &c.handle_size; },
             Needs::pooling,
@@ -65,6 +65,26 @@ constexpr std::array kPoolKeys{
               if (c.capacity == 0 || c.handle_size <= c.capacity) return {};
               return "more than capacity (" + format_size(c.capacity) + ")";
             }},
+    PoolKey{"handle_count",
+            "The capacity over this, rounded down to a power of two from 2 to 16 MiB, is the size "
+            "of a new piece of physical memory.",
+            {1, 1'048'576, false},
+            [](PoolConfig& c) -> Field { return &c.handle_count; },
+            Needs::pooling,
+            no_clash},
+    PoolKey{"idle_share",
+            "While a pool holds less than a quarter of its capacity and more than this share of "
+            "that is free, free memory is moved to where it is needed instead of adding more.",
+            {0, 1, false},
+            [](PoolConfig& c) -> Field { return &c.idle_share; },
+            Needs::addresses,
+            no_clash},
+    PoolKey{"growth_step",
+            "Each growth adds this share of the memory held beyond what is needed.",
+            {0, 1, false},
+            [](PoolConfig& c) -> Field { return &c.growth_step; },
+            Needs::addresses,
+            no_clash},
     PoolKey{"slab/max_block",
             "Blocks up to this size come from slabs.",
             {256, 64 * kKiB, false},

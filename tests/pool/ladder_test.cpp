@@ -25,7 +25,7 @@ TEST_CASE("memory that was stolen carries the thief's order with it") {
   World world(World::Config{.capacity = 10 * kMiB, .point_every_frees = 1});
   constexpr StreamId a = 1, b = 2, c = 3;
   // B has a recorded point from before.
-  void* early = world.pool.allocate(2 * kMiB, b);
+  void* early = world.pool.allocate(1000, b);
   work_and_free(world, early, b);
   void* block = world.pool.allocate(8 * kMiB, a);
   const std::uint64_t use = world.timeline->work(a);
@@ -35,7 +35,9 @@ TEST_CASE("memory that was stolen carries the thief's order with it") {
   CHECK(world.timeline->ordered(b, a, use));
   REQUIRE(world.pool.try_deallocate(stolen, b) == Misuse::none);
   void* again = world.pool.allocate(8 * kMiB, c);
-  REQUIRE(again == block);
+  // The same memory, from where B's free range begins now.
+  REQUIRE(static_cast<char*>(block) - static_cast<char*>(again) < std::ptrdiff_t{2} << 20);
+  REQUIRE(again <= block);
   CHECK(world.timeline->ordered(c, a, use));
   CHECK(world.pool.stats().ladder.steal.count == 2);
   CHECK(world.pool.stats().host_waits == 0);
@@ -62,8 +64,14 @@ TEST_CASE("merging never makes one stream's memory another's") {
 TEST_CASE("a steal waits for the block's own point, not for the newest") {
   World world(World::Config{.capacity = 8 * kMiB, .point_every_frees = 1});
   void* first = world.pool.allocate(4 * kMiB, 1);
-  void* second = world.pool.allocate(4 * kMiB, 1);
+  void* second = world.pool.allocate(3 * kMiB, 1);
+  void* small = world.pool.allocate(1000, 1);
   work_and_free(world, first, 1);
+  // Neighbours that are freed soon after each other wait for one point; these two are not.
+  for (int i = 0; i < 4; ++i) {
+    world.pool.deallocate(small, 1);
+    small = world.pool.allocate(1000, 1);
+  }
   const std::uint64_t later = world.timeline->work(1);
   work_and_free(world, second, 1);
   void* stolen = world.pool.allocate(4 * kMiB, 2);
@@ -72,7 +80,7 @@ TEST_CASE("a steal waits for the block's own point, not for the newest") {
   CHECK_FALSE(world.timeline->ordered(2, 1, later));
 }
 
-TEST_CASE("points are recorded after so many frees, and asked about only on a miss") {
+TEST_CASE("points are recorded after so many frees, and the earlier ones asked about then") {
   World world(World::Config{.capacity = 64 * kMiB});
   void* warm = world.pool.allocate(1000, 1);
   const std::uint64_t before = world.pool.stats().timeline.queries;
@@ -82,7 +90,8 @@ TEST_CASE("points are recorded after so many frees, and asked about only on a mi
   }
   const PoolStats stats = world.pool.stats();
   CHECK(stats.timeline.records == 10);
-  CHECK(stats.timeline.queries == before);
+  CHECK(stats.timeline.queries > before);
+  CHECK(stats.timeline.queries - before <= 2 * stats.timeline.records);
   CHECK(stats.streams.front().points_recorded == 10);
   // However many frees come, points under way stay bounded.
   for (int i = 0; i < 64 * 200; ++i) {
@@ -95,9 +104,10 @@ TEST_CASE("points are recorded after so many frees, and asked about only on a mi
 TEST_CASE("a free that leaves a handle idle records a point soon") {
   World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB});
   std::vector<void*> blocks;
-  for (int i = 0; i < 16; ++i) blocks.push_back(world.pool.allocate(2 * kMiB, 1));
+  for (int i = 0; i < 32; ++i) blocks.push_back(world.pool.allocate(2 * kMiB, 1));
+  const std::uint64_t before = world.pool.stats().timeline.records;
   for (void* block : blocks) world.pool.deallocate(block, 1);
-  CHECK(world.pool.stats().timeline.records == 2);
+  CHECK(world.pool.stats().timeline.records == before + 1);
 }
 
 TEST_CASE("idle handles move to where a large block needs them") {
@@ -109,7 +119,8 @@ TEST_CASE("idle handles move to where a large block needs them") {
   void* large = world.pool.allocate(8 * kMiB, 1);
   REQUIRE(large != nullptr);
   CHECK(world.source->accessible(reinterpret_cast<Address>(large), 8 * kMiB));
-  CHECK(world.pool.stats().ladder.trim.count == 1);
+  CHECK(world.pool.stats().ladder.remap.count == 1);
+  CHECK(world.source->calls(SourceCall::unmap) == 4);
   CHECK(world.source->calls(SourceCall::create) == 8);
   CHECK(world.pool.stats().held.current == 16 * kMiB);
   CHECK(world.sound());

@@ -186,35 +186,6 @@ TEST_CASE("what an owner keeps for ever is nobody's prey, and can change hands")
   CHECK(engine.validate().empty());
 }
 
-TEST_CASE("memory grows beside what is free already, in the hole that needs the least") {
-  SpanEngine engine;
-  constexpr std::size_t kGranule = 2 * kMiB;
-  const ExtentId range = engine.add_island(kBase, 64 * kGranule, true);
-  // Three granules mapped at the front; then the middle one goes.
-  ExtentId mapped = engine.take_hole(range, 3 * kGranule);
-  engine.free(mapped, {});
-  CHECK(engine.counts().holes == 61 * kGranule);
-  const SpanEngine::Growth beside = engine.find_growth(kEverybody, 4 * kGranule, kUnit, kGranule);
-  CHECK(beside.address == kBase);
-  CHECK(beside.left_bytes == 3 * kGranule);
-  CHECK(beside.need == kGranule);
-  const ExtentId middle = engine.take({mapped, kBase + kGranule}, kGranule);
-  engine.make_hole(middle);
-  CHECK(engine.validate().empty());
-  // One granule fills the hole and joins both sides.
-  const SpanEngine::Growth fill = engine.find_growth(kEverybody, 3 * kGranule, kUnit, kGranule);
-  CHECK(fill.address == kBase);
-  CHECK(fill.need == kGranule);
-  CHECK(fill.room == kGranule);
-  // Beyond it only the open end has room.
-  const SpanEngine::Growth end = engine.find_growth(kEverybody, 5 * kGranule, kUnit, kGranule);
-  CHECK(end.address == kBase + 2 * kGranule);
-  CHECK(end.need == 4 * kGranule);
-  const ExtentId claim = engine.take_hole(end.hole, end.need);
-  engine.make_hole(claim);
-  CHECK(engine.validate().empty());
-}
-
 TEST_CASE("a hundred thousand operations leave only what lives") {
   for (unsigned seed = 1; seed <= 3; ++seed) {
     std::mt19937 random(seed);

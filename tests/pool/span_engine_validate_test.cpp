@@ -17,7 +17,7 @@ struct Island {
   Island() {
     engine.open_owner(1);
     const ExtentId whole = engine.add_island(kBase, 6 * 8 * kUnitBytes, true);
-    const ExtentId last = engine.take_hole(whole, 5 * 8 * kUnitBytes);
+    const ExtentId last = engine.take_hole(whole, kBase, 5 * 8 * kUnitBytes);
     ids[0] = last;
     for (int i = 1; i < 5; ++i) ids[i] = engine.split(ids[i - 1], 8 * kUnitBytes);
     ids[5] = whole;

@@ -41,9 +41,16 @@ enum class PoolMode : std::uint8_t { pooled, passthrough };
 struct PoolConfig {
   std::size_t capacity = 0;       ///< bytes the pool may hold; 0: all of the source's memory
   std::size_t address_range = 0;  ///< bytes of addresses to reserve; 0: eight times the capacity
-  std::size_t handle_size = 0;    ///< bytes of a new handle; 0: capacity / 1024, at least a granule
-  std::size_t slab_max_block = std::size_t{64} << 10;  ///< blocks up to this come from slabs
-  std::size_t buddy_max_block = std::size_t{1} << 20;  ///< … up to this from buddies; 0: none
+  std::size_t handle_size = 0;    ///< bytes of a new handle; 0: by handle_count
+  /// The capacity over this, rounded down to a power of two, at least a granule and at most 16 MiB,
+  /// is the size of a handle.
+  std::uint32_t handle_count = 1024;
+  /// A pool that holds less than a quarter of its capacity moves idle memory to where it is needed,
+  /// instead of holding more, while more than this share of what it holds is free.
+  double idle_share = 0.15;
+  double growth_step = 0.03;  ///< share of what is held that each growth adds beyond its need
+  std::size_t slab_max_block = std::size_t{64} << 10;    ///< blocks up to this come from slabs
+  std::size_t buddy_max_block = std::size_t{256} << 10;  ///< … up to this from buddies; 0: none
   std::uint32_t point_every_frees = 64;  ///< a point is recorded after so many frees of a stream
   std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
   std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none

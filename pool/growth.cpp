@@ -1,0 +1,249 @@
+// Growing: memory is mapped, or moved, to where a block needs it.
+#include <algorithm>
+
+#include "pool/pool_impl.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+
+ExtentId Pool::Impl::grow(const Request& request, StreamState& state, Growth how, Rung* rung) {
+  const std::lock_guard growth(growth_mutex_);
+  if (closed()) return kNoExtent;
+  retry_stuck();
+  // Somebody else may have grown while this thread waited for the lock.
+  if (const ExtentId id = search(request, state)) return id;
+  if (traits_.virtual_memory) {
+    ExtentId id = grow_at_place(request, state, how, backing_.handle_size(), rung);
+    // Whole handles round up; the last of the memory is given in granules.
+    if (id == kNoExtent && how == Growth::fill && backing_.handle_size() > traits_.granularity) {
+      id = grow_at_place(request, state, how, traits_.granularity, rung);
+    }
+    return id;
+  }
+  return how == Growth::map ? grow_by_region(request, state) : replace_regions(request, state);
+}
+
+// Wholly idle handles that are everybody's, as used extents; those at the highest addresses, so
+// that memory gathers at the low ones. At least `bytes`, or all there are. REQUIRES: growth_mutex_
+// and the engine lock.
+std::vector<Pool::Impl::Idle> Pool::Impl::claim_idle(std::size_t bytes) {
+  std::vector<Idle> idle;
+  if (bytes == 0) return idle;
+  engine_.each_free_for_everybody(traits_.granularity,
+                                  [&](ExtentId id, const SpanEngine::Extent& extent) {
+                                    auto mapping = backing_.mappings().lower_bound(extent.address);
+                                    for (; mapping != backing_.mappings().end() &&
+                                           mapping->first + mapping->second.bytes <= extent.end();
+                                         ++mapping) {
+                                      idle.push_back({mapping->second, id});
+                                    }
+                                    return true;
+                                  });
+  std::sort(idle.begin(), idle.end(),
+            [](const Idle& a, const Idle& b) { return a.mapping.address > b.mapping.address; });
+  std::size_t count = 0;
+  for (std::size_t sum = 0; count < idle.size() && sum < bytes; ++count) {
+    // Downwards, so that an extent's lower part keeps its number.
+    Idle& next = idle[count];
+    sum += next.mapping.bytes;
+    next.extent = engine_.take({next.extent, next.mapping.address}, next.mapping.bytes);
+  }
+  idle.resize(count);
+  return idle;
+}
+
+// A claimed part becomes what it was; returns the extent that covers its beginning. REQUIRES: the
+// engine lock.
+ExtentId Pool::Impl::put_back(const SpanEngine::Part& part) {
+  if (!part.pieces.empty()) return engine_.put_back(part.id, part.pieces);
+  engine_.make_hole(part.id);
+  return kNoExtent;
+}
+
+// Idle memory moves rather than more being held, while there is much of it and the pool is far from
+// its capacity: what a pool was given it may hold, what it was not others may need.
+bool Pool::Impl::moves_first() const noexcept {
+  const std::uint64_t held = backing_.held().current();
+  return held < config_.capacity / 4 &&
+         static_cast<double>(free_.current()) > config_.idle_share * static_cast<double>(held);
+}
+
+// Unmaps claimed handles, which become holes; those that cannot be are free again. Returns whether
+// all were. REQUIRES: growth_mutex_.
+bool Pool::Impl::unmap_idle(const std::vector<Idle>& idle) {
+  std::size_t done = 0;
+  while (done < idle.size() && backing_.unmap(idle[done].mapping).ok()) ++done;
+  const std::lock_guard lock(engine_mutex_);
+  for (std::size_t i = 0; i < idle.size(); ++i) {
+    if (i < done) {
+      backing_.remove(idle[i].mapping);
+      engine_.make_hole(idle[i].extent);
+    } else {
+      engine_.free(idle[i].extent, {});
+    }
+  }
+  sample_levels();
+  return done == idle.size();
+}
+
+// Mapped, without access, and not to be unmapped now: nobody may have it. What else there is of the
+// part is a hole again. REQUIRES: growth_mutex_ and the engine lock.
+void Pool::Impl::strand(ExtentId part, const std::vector<Mapping>& made) {
+  for (const Mapping& mapping : made) {
+    backing_.add(mapping);
+    ExtentId stuck = part;
+    if (const std::size_t before = mapping.address - engine_.at(part).address; before > 0) {
+      stuck = engine_.split(part, before);
+      engine_.make_hole(part);
+    }
+    part = engine_.split(stuck, mapping.bytes);
+    stuck_.emplace_back(mapping, stuck);
+  }
+  if (part != kNoExtent) engine_.make_hole(part);
+}
+
+// REQUIRES: growth_mutex_.
+ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, Growth how,
+                                   std::size_t cell, Rung* rung) {
+  SpanEngine::Placement place;
+  std::vector<SpanEngine::Part> parts;
+  std::vector<Idle> idle;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    place = engine_.find_placement(state.owner, request.span, request.alignment, cell);
+    if (place.first == kNoExtent) return kNoExtent;
+    const std::size_t missing = backing_.missing(place.fill);
+    if (how == Growth::map && missing > 0) return kNoExtent;
+    // In proportion to what there is, so that growing costs little however long it goes on.
+    std::size_t extra = static_cast<std::size_t>(config_.growth_step *
+                                                 static_cast<double>(backing_.held().current())) /
+                        cell * cell;
+    if (how != Growth::map || backing_.missing(place.fill + extra) > 0) extra = 0;
+    // Claimed, so that nobody takes them meanwhile.
+    parts = engine_.claim(place, request.span, cell, extra);
+    if (how != Growth::map) {
+      const std::size_t cached = std::min<std::size_t>(backing_.idle().current(), place.fill);
+      idle = claim_idle(how == Growth::move ? place.fill - cached : missing);
+      std::size_t found = 0;
+      for (const Idle& handle : idle) found += handle.mapping.bytes;
+      if (found < missing) {
+        for (const Idle& handle : idle) engine_.free(handle.extent, {});
+        for (const SpanEngine::Part& part : parts) put_back(part);
+        return kNoExtent;
+      }
+    }
+  }
+  if (!idle.empty()) *rung = Rung::remap;
+  SourceResult result;
+  if (!unmap_idle(idle)) result.outcome = Outcome::failed;
+  std::vector<std::vector<Mapping>> made(parts.size());
+  std::size_t tried = 0;
+  for (; tried < parts.size() && result.ok(); ++tried) {
+    const SpanEngine::Part& part = parts[tried];
+    if (part.pieces.empty()) result = backing_.map(part.address, part.bytes, made[tried]);
+  }
+  const std::lock_guard lock(engine_mutex_);
+  ExtentId first = kNoExtent;  // covers the first part
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const SpanEngine::Part& part = parts[i];
+    ExtentId covering = kNoExtent;
+    if (!part.pieces.empty() || i >= tried) {
+      covering = put_back(part);
+    } else if (i + 1 == tried && !result.ok()) {
+      strand(part.id, made[i]);
+    } else {
+      for (const Mapping& mapping : made[i]) backing_.add(mapping);
+      high_water_ = std::max(high_water_, part.address + part.bytes);
+      covering = engine_.free(part.id, {});
+    }
+    if (first == kNoExtent) first = covering;
+  }
+  sample_levels();
+  if (!result.ok()) return kNoExtent;
+  const Fit fit = engine_.fit_at(first, state.owner, place.address, request.span);
+  return fit ? engine_.take(fit, request.span) : kNoExtent;
+}
+
+// Regions, where the source has no virtual memory
+// --------------------------------------------------
+
+// REQUIRES: growth_mutex_.
+ExtentId Pool::Impl::grow_by_region(const Request& request, StreamState& state) {
+  Mapping made;
+  if (!backing_.allocate_region(request.span, request.alignment, made).ok()) return kNoExtent;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    backing_.add(made);
+    const Address begin = round_up(made.address, kSpanUnit);
+    engine_.add_island(begin, round_down(made.address + made.bytes - begin, kSpanUnit), false);
+    sample_levels();
+  }
+  return search(request, state);
+}
+
+// Frees idle regions until the request fits. Each turn frees one or ends. REQUIRES: growth_mutex_.
+ExtentId Pool::Impl::replace_regions(const Request& request, StreamState& state) {
+  while (give_back_one() > 0) {
+    if (const ExtentId id = grow_by_region(request, state)) return id;
+  }
+  return kNoExtent;
+}
+
+// Giving back -------------------------------------------------------------------------------------
+
+// Unmaps one wholly idle handle, or frees one wholly idle region. Returns its bytes. REQUIRES:
+// growth_mutex_.
+std::size_t Pool::Impl::give_back_one() {
+  if (traits_.virtual_memory) {
+    std::vector<Idle> idle;
+    {
+      const std::lock_guard lock(engine_mutex_);
+      idle = claim_idle(1);
+    }
+    return !idle.empty() && unmap_idle(idle) ? idle.front().mapping.bytes : 0;
+  }
+  Mapping region;
+  ExtentId claim = kNoExtent;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    engine_.each_free_for_everybody(
+        traits_.granularity - kSpanUnit, [&](ExtentId id, const SpanEngine::Extent& extent) {
+          // A region's first and last bytes may be no whole units.
+          const Address begin = extent.address - (kSpanUnit - 1);
+          const auto found = backing_.mappings().lower_bound(begin);
+          if (found == backing_.mappings().end() ||
+              found->first + found->second.bytes > extent.end() + (kSpanUnit - 1)) {
+            return true;
+          }
+          region = found->second;
+          claim = id;
+          return false;
+        });
+    if (claim == kNoExtent) return 0;
+    claim = engine_.take({claim, engine_.at(claim).address}, engine_.at(claim).bytes);
+  }
+  const bool freed = backing_.free_region(region).ok();
+  const std::lock_guard lock(engine_mutex_);
+  if (freed) {
+    backing_.remove(region);
+    engine_.remove_island(claim);
+  } else {
+    engine_.free(claim, {});
+  }
+  sample_levels();
+  return freed ? region.bytes : 0;
+}
+
+// What could not be unmapped when its mapping failed is tried again. REQUIRES: growth_mutex_.
+void Pool::Impl::retry_stuck() {
+  std::erase_if(stuck_, [this](const std::pair<Mapping, ExtentId>& stuck) {
+    if (!backing_.unmap(stuck.first).ok()) return false;
+    const std::lock_guard lock(engine_mutex_);
+    backing_.remove(stuck.first);
+    engine_.make_hole(stuck.second);
+    sample_levels();
+    return true;
+  });
+}
+
+}  // namespace forebay::pool
