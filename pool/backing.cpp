@@ -21,12 +21,31 @@ void Backing::count(std::int64_t mapped, std::int64_t idle) noexcept {
 }
 
 std::size_t Backing::left() const noexcept {
-  return round_down(capacity_ - held_.current(), source_.traits().granularity);
+  const std::size_t held = held_.current();
+  return round_down(held < limit_ ? std::min(limit_ - held, room_) : 0,
+                    source_.traits().granularity);
 }
 
 std::size_t Backing::missing(std::size_t need) const noexcept {
   const std::size_t obtainable = idle_bytes_.current() + left();
   return need > obtainable ? need - obtainable : 0;
+}
+
+void Backing::limit(std::size_t bytes, std::size_t headroom) noexcept {
+  limit_ = std::min(bytes, capacity_);
+  room_ = ~std::size_t{0};
+  if (headroom == 0) return;
+  const std::size_t free = source_.free_bytes();
+  room_ = free > headroom ? free - headroom : 0;
+}
+
+void Backing::set_observer(MappingCallback observer) {
+  observer_ = std::move(observer);
+  for (const auto& [address, mapping] : mappings_) tell(address, mapping.bytes, true);
+}
+
+void Backing::tell(Address address, std::size_t bytes, bool mapped) const {
+  if (observer_) observer_(address, bytes, mapped);
 }
 
 SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mapping>& made) {
@@ -59,6 +78,7 @@ SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mappin
         failed("creating memory", result);
         break;
       }
+      room_ -= std::min(room_, created.bytes);
       idle_.push_back(created);
       count(0, static_cast<std::int64_t>(created.bytes));
       best = idle_.end() - 1;
@@ -78,15 +98,25 @@ SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mappin
   }
   if (result.ok()) {
     result = source_.set_access(address, total);
-    if (result.ok()) return result;
+    if (result.ok()) {
+      tell(address, total, true);
+      return result;
+    }
     failed("setting access", result);
   }
   // Whatever cannot be unmapped either stays in `made`.
-  std::erase_if(made, [this](const Mapping& mapping) { return unmap(mapping).ok(); });
+  std::erase_if(made, [this](const Mapping& mapping) { return unmap_untold(mapping).ok(); });
   return result;
 }
 
 SourceResult Backing::unmap(const Mapping& mapping) {
+  tell(mapping.address, mapping.bytes, false);
+  const SourceResult result = unmap_untold(mapping);
+  if (!result.ok()) tell(mapping.address, mapping.bytes, true);
+  return result;
+}
+
+SourceResult Backing::unmap_untold(const Mapping& mapping) {
   idle_.reserve(idle_.size() + 1);
   const SourceResult result = source_.unmap(mapping.address, mapping.bytes);
   if (!result.ok()) return failed("unmapping memory", result);
@@ -96,41 +126,44 @@ SourceResult Backing::unmap(const Mapping& mapping) {
   return result;
 }
 
+SourceResult Backing::take_region(std::size_t bytes, Mapping& made) {
+  made = {0, bytes, 0};
+  const SourceResult result = source_.allocate_region(bytes, &made.address);
+  if (!result.ok()) return failed("allocating a region", result);
+  count(static_cast<std::int64_t>(bytes), 0);
+  tell(made.address, bytes, true);
+  return result;
+}
+
 SourceResult Backing::allocate_region(std::size_t bytes, std::size_t alignment, Mapping& made) {
   const std::size_t granularity = source_.traits().granularity;
   const std::size_t least = round_up_to_multiple(bytes, granularity);
   if (least > left()) return {Outcome::out_of_memory, 0};
-  made = {0, std::min(std::max(handle_size_, least), left()), 0};
-  SourceResult result = source_.allocate_region(made.bytes, &made.address);
-  if (!result.ok() && made.bytes > least) {
-    made.bytes = least;
-    result = source_.allocate_region(made.bytes, &made.address);
-  }
-  if (!result.ok()) return failed("allocating a region", result);
-  count(static_cast<std::int64_t>(made.bytes), 0);
+  const std::size_t wanted = std::min(std::max(handle_size_, least), left());
+  SourceResult result = take_region(wanted, made);
+  if (!result.ok() && wanted > least) result = take_region(least, made);
+  if (!result.ok()) return result;
   if (round_up(made.address, alignment) + bytes <= made.address + made.bytes) return result;
   // The source aligns less than the request needs: once more, with slack.
   if (!free_region(made).ok()) return {};  // it stays ours, so that nothing is lost
-  made = {0, round_up_to_multiple(bytes + alignment, granularity), 0};
-  if (made.bytes > left()) return {Outcome::out_of_memory, 0};
-  result = source_.allocate_region(made.bytes, &made.address);
-  if (!result.ok()) return failed("allocating a region", result);
-  count(static_cast<std::int64_t>(made.bytes), 0);
-  return result;
+  const std::size_t with_slack = round_up_to_multiple(bytes + alignment, granularity);
+  if (with_slack > left()) return {Outcome::out_of_memory, 0};
+  return take_region(with_slack, made);
 }
 
 SourceResult Backing::allocate_exactly(std::size_t bytes, std::size_t alignment, Mapping& made) {
-  made = {0, bytes + (alignment > kMinAlignment ? alignment : 0), 0};
-  if (made.bytes > capacity_ - held_.current()) return {Outcome::out_of_memory, 0};
-  const SourceResult result = source_.allocate_region(made.bytes, &made.address);
-  if (!result.ok()) return failed("allocating a region", result);
-  count(static_cast<std::int64_t>(made.bytes), 0);
-  return result;
+  const std::size_t with_slack = bytes + (alignment > kMinAlignment ? alignment : 0);
+  if (with_slack > capacity_ - held_.current()) return {Outcome::out_of_memory, 0};
+  return take_region(with_slack, made);
 }
 
 SourceResult Backing::free_region(const Mapping& mapping) {
+  tell(mapping.address, mapping.bytes, false);
   const SourceResult result = source_.free_region(mapping.address, mapping.bytes);
-  if (!result.ok()) return failed("freeing a region", result);
+  if (!result.ok()) {
+    tell(mapping.address, mapping.bytes, true);
+    return failed("freeing a region", result);
+  }
   count(-static_cast<std::int64_t>(mapping.bytes), 0);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "forebay/pool/pool.hpp"
 #include "pool/metered_source.hpp"
 
 namespace forebay::pool {
@@ -47,7 +48,13 @@ class Backing {
   Backing(MeteredSource& source, std::size_t capacity, std::size_t handle_size)
       : source_(source), capacity_(capacity), handle_size_(handle_size) {}
 
-  /// Bytes that idle handles and the capacity lack for `need`.
+  /// From now on no more than `bytes` are held, at most the capacity, and new memory leaves
+  /// `headroom` bytes of the device free. Asks the device if there is a headroom.
+  void limit(std::size_t bytes, std::size_t headroom) noexcept;
+  /// Who is told of what is mapped, after it was, and of what is unmapped, before it is; and of all
+  /// that is mapped now.
+  void set_observer(MappingCallback observer);
+  /// Bytes that idle handles and the limit lack for `need`.
   [[nodiscard]] std::size_t missing(std::size_t need) const noexcept;
   /// Maps [address, address + bytes), idle handles first, and sets access to all of it at once.
   /// `made` receives the mappings; when it fails, those that could not be undone.
@@ -84,12 +91,18 @@ class Backing {
     Handle handle;
     std::size_t bytes;
   };
+  void tell(Address address, std::size_t bytes, bool mapped) const;
+  SourceResult unmap_untold(const Mapping& mapping);
+  SourceResult take_region(std::size_t bytes, Mapping& made);
   SourceResult failed(const char* call, SourceResult result);
   void count(std::int64_t mapped, std::int64_t idle) noexcept;
   [[nodiscard]] std::size_t left() const noexcept;
 
   MeteredSource& source_;
   const std::size_t capacity_;
+  std::size_t limit_ = capacity_;
+  std::size_t room_ = ~std::size_t{0};  // bytes that may be taken of the device
+  MappingCallback observer_;
   const std::size_t handle_size_;
   std::map<Address, Mapping> mappings_;
   std::vector<Idle> idle_;

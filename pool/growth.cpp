@@ -5,13 +5,21 @@
 #include "pool/units.hpp"
 
 namespace forebay::pool {
+namespace {
 
-ExtentId Pool::Impl::grow(const Request& request, StreamState& state, Growth how, Rung* rung) {
+// A growth never takes a pool for smaller than this part of its capacity.
+constexpr std::size_t kSmallShare = 64;
+
+}  // namespace
+
+ExtentId Pool::Impl::grow(const Request& request, StreamState& state, Growth how, std::size_t limit,
+                          Rung* rung) {
   const std::lock_guard growth(growth_mutex_);
   if (closed()) return kNoExtent;
   retry_stuck();
   // Somebody else may have grown while this thread waited for the lock.
   if (const ExtentId id = search(request, state)) return id;
+  backing_.limit(limit, config_.headroom);
   if (traits_.virtual_memory) {
     ExtentId id = grow_at_place(request, state, how, backing_.handle_size(), rung);
     // Whole handles round up; the last of the memory is given in granules.
@@ -114,10 +122,12 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
     if (place.first == kNoExtent) return kNoExtent;
     const std::size_t missing = backing_.missing(place.fill);
     if (how == Growth::map && missing > 0) return kNoExtent;
-    // In proportion to what there is, so that growing costs little however long it goes on.
-    std::size_t extra = static_cast<std::size_t>(config_.growth_step *
-                                                 static_cast<double>(backing_.held().current())) /
-                        cell * cell;
+    // In proportion to what there is, so that growing costs little however long it goes on; and to
+    // what there may be, so that a small program on a large device grows once.
+    const std::size_t scale =
+        std::max<std::size_t>(backing_.held().current(), config_.capacity / kSmallShare);
+    std::size_t extra =
+        static_cast<std::size_t>(config_.growth_step * static_cast<double>(scale)) / cell * cell;
     if (how != Growth::map || backing_.missing(place.fill + extra) > 0) extra = 0;
     // Claimed, so that nobody takes them meanwhile.
     parts = engine_.claim(place, request.span, cell, extra);

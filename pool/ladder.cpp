@@ -35,10 +35,14 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
   };
   // Capturing streams may not wait for others, nor the host for anybody meanwhile.
   const bool capture = state.keeps.load(std::memory_order_relaxed);
-  const auto growing = [&](Growth how) {
+  const auto growing = [&](Growth how, std::size_t limit) {
     return step(how == Growth::map ? Rung::map : Rung::remap,
-                [&] { return grow(request, state, how, rung); });
+                [&] { return grow(request, state, how, limit, rung); });
   };
+  const auto stealing = [&] {
+    return !capture && step(Rung::steal, [&] { return steal(request, state); });
+  };
+  const std::size_t soft = config_.soft_limit, capacity = config_.capacity;
   if (step(Rung::completed, [&] {
         // Empty carriers of this stream give way too, before any memory is added for it.
         const bool progress = poll_everybody();
@@ -46,12 +50,20 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
       })) {
     return id;
   }
-  if (moves_first() && growing(Growth::move)) return id;
-  if (growing(Growth::map) ||
-      (!capture && step(Rung::steal, [&] { return steal(request, state); })) ||
-      growing(Growth::fill) || step(Rung::trim, [&] {
-        return drop_all_spares(state) ? retry(request, state, rung) : kNoExtent;
-      })) {
+  if (moves_first() && growing(Growth::move, capacity)) return id;
+  if (config_.on_miss == MissPolicy::steal_first) {
+    if (stealing() || growing(Growth::map, soft)) return id;
+  } else if (growing(Growth::map, soft) || stealing()) {
+    return id;
+  }
+  if (growing(Growth::fill, soft)) return id;
+  if (soft < capacity && (growing(Growth::map, capacity) || growing(Growth::fill, capacity))) {
+    return id;
+  }
+  if (step(Rung::trim,
+           [&] { return drop_all_spares(state) ? retry(request, state) : kNoExtent; }) ||
+      step(Rung::callback,
+           [&] { return relieve(request.span) ? retry(request, state) : kNoExtent; })) {
     return id;
   }
   const auto wait = [&]() -> ExtentId {
@@ -59,24 +71,32 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
         std::chrono::steady_clock::now() + std::chrono::milliseconds(config_.wait_limit_ms);
     while (std::chrono::steady_clock::now() < deadline && wait_for_oldest()) {
       drop_all_spares(state);
-      if (const ExtentId found = retry(request, state, rung)) return found;
+      if (const ExtentId found = retry(request, state)) return found;
     }
     return kNoExtent;
   };
-  if (!capture && step(Rung::wait, wait)) {
-    *rung = Rung::wait;
-    return id;
-  }
+  if (!capture && step(Rung::wait, wait)) return id;
   throw_out_of_memory(request, state, climb.tried());
 }
 
 // What every later rung does once it has changed something.
-ExtentId Pool::Impl::retry(const Request& request, StreamState& state, Rung* rung) {
-  Rung ignored = *rung;
+ExtentId Pool::Impl::retry(const Request& request, StreamState& state) {
+  poll_everybody();
+  Rung ignored = Rung::cache;
   ExtentId id = search(request, state);
-  if (id == kNoExtent) id = grow(request, state, Growth::fill, &ignored);
+  if (id == kNoExtent) id = grow(request, state, Growth::fill, config_.capacity, &ignored);
   if (id == kNoExtent && !state.keeps) id = steal(request, state);
   return id;
+}
+
+bool Pool::Impl::relieve(std::size_t bytes) {
+  std::vector<PressureCallback> callbacks;
+  {
+    const std::lock_guard lock(handler_mutex_);
+    callbacks = pressure_callbacks_;
+  }
+  return std::any_of(callbacks.begin(), callbacks.end(),
+                     [bytes](const PressureCallback& callback) { return callback(bytes) > 0; });
 }
 
 bool Pool::Impl::drop_all_spares(const StreamState& state) {

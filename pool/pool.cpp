@@ -14,9 +14,6 @@ std::uint64_t next_serial() {
   return serial.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// A larger one saves little driver time, and each pool holds whole ones.
-constexpr std::size_t kLargestHandle = 16 * kMiB;
-
 void require(bool holds, const char* pointer, const std::string& allowed) {
   if (!holds) throw ConfigError(std::string("/pool/") + pointer + ": " + allowed);
 }
@@ -31,6 +28,9 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
   require(config.capacity >= granularity, "capacity",
           std::to_string(config.capacity) + " bytes are less than the " +
               std::to_string(granularity) + " bytes that the source hands out at once");
+  if (config.soft_limit == 0) config.soft_limit = config.capacity;
+  require(config.soft_limit <= config.capacity, "soft_limit",
+          "must be at most the capacity of " + std::to_string(config.capacity) + " bytes");
   if (config.address_range == 0) config.address_range = 8 * config.capacity;
   config.address_range = round_up(config.address_range, granularity);
   require(config.address_range >= config.capacity, "address_range",
@@ -38,7 +38,7 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
   require(config.handle_count > 0, "handle_count", "must be at least 1");
   if (config.handle_size == 0) {
     const std::size_t share = std::bit_floor(config.capacity / config.handle_count);
-    config.handle_size = std::min(share, std::max(kLargestHandle, granularity));
+    config.handle_size = std::min(share, config.handle_max);
   }
   config.handle_size = std::max(granularity, round_up(config.handle_size, granularity));
   require(config.handle_size <= config.capacity, "handle_size",
@@ -189,6 +189,22 @@ std::size_t Pool::Impl::trim(std::size_t keep) {
   for (StreamState* state : open_states()) {
     if (!state->keeps) drop_spares(*state);
   }
+  return give_back(keep);
+}
+
+std::size_t Pool::Impl::decay() {
+  if (closed()) return 0;
+  poll_everybody();
+  std::size_t keep = 0;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    keep = std::max(needed_, needed_before_);
+    needed_before_ = std::exchange(needed_, engine_.counts().used);
+  }
+  return give_back(keep);
+}
+
+std::size_t Pool::Impl::give_back(std::size_t keep) {
   const std::lock_guard growth(growth_mutex_);
   retry_stuck();
   close_retired();
@@ -260,6 +276,16 @@ void Pool::Impl::set_misuse_handler(MisuseHandler handler) {
   handler_ = std::move(handler);
 }
 
+void Pool::Impl::add_pressure_callback(PressureCallback callback) {
+  const std::lock_guard lock(handler_mutex_);
+  pressure_callbacks_.push_back(std::move(callback));
+}
+
+void Pool::Impl::set_mapping_callback(MappingCallback callback) {
+  const std::lock_guard growth(growth_mutex_);
+  backing_.set_observer(std::move(callback));
+}
+
 // The public handle ------------------------------------------------------------------------------
 
 Pool::Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
@@ -286,6 +312,13 @@ Misuse Pool::record_use(const void* pointer, StreamId stream) noexcept {
 
 bool Pool::retire_stream(StreamId stream) noexcept { return impl_->retire_stream(stream); }
 std::size_t Pool::trim(std::size_t keep) { return impl_->trim(keep); }
+std::size_t Pool::decay() { return impl_->decay(); }
+void Pool::add_pressure_callback(PressureCallback callback) {
+  impl_->add_pressure_callback(std::move(callback));
+}
+void Pool::set_mapping_callback(MappingCallback callback) {
+  impl_->set_mapping_callback(std::move(callback));
+}
 void Pool::close() noexcept { impl_->close(); }
 bool Pool::closed() const noexcept { return impl_->closed(); }
 void Pool::set_misuse_handler(MisuseHandler handler) {

@@ -58,12 +58,16 @@ class Pool::Impl {
   std::size_t trim(std::size_t keep);
   void close() noexcept;
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  std::size_t decay();
   void set_misuse_handler(MisuseHandler handler);
+  void add_pressure_callback(PressureCallback callback);
+  void set_mapping_callback(MappingCallback callback);
   PoolStats stats();
   std::string validate();
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
 
  private:
+  std::size_t give_back(std::size_t keep);
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
 
   // streams.cpp ----------------------------------------------------------------------------------
@@ -98,20 +102,22 @@ class Pool::Impl {
   ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
   ExtentId search(const Request& request, StreamState& state);
   ExtentId steal(const Request& request, StreamState& state);
-  ExtentId retry(const Request& request, StreamState& state, Rung* rung);
+  ExtentId retry(const Request& request, StreamState& state);
   bool is_scattered(StreamState& state) const;
   bool poll_everybody();
   bool awaits_points(const StreamState& state) const;
   void complete(StreamState& state);
   bool wait_for_oldest();
   bool drop_all_spares(const StreamState& state);
+  bool relieve(std::size_t bytes);
 
   // growth.cpp -----------------------------------------------------------------------------------
   /// Where new memory comes from: handles that are new; those that are idle elsewhere and as many
   /// new ones as are missing then; the other way round.
   enum class Growth : std::uint8_t { map, move, fill };
   [[nodiscard]] bool moves_first() const noexcept;
-  ExtentId grow(const Request& request, StreamState& state, Growth how, Rung* rung);
+  ExtentId grow(const Request& request, StreamState& state, Growth how, std::size_t limit,
+                Rung* rung);
   ExtentId grow_at_place(const Request& request, StreamState& state, Growth how, std::size_t cell,
                          Rung* rung);
   struct Idle {
@@ -249,8 +255,13 @@ class Pool::Impl {
   std::atomic<std::uint64_t> host_waits_{0}, failed_{0};
   LatencyHistogram allocate_latency_, release_latency_;
 
+  // engine_mutex_; bytes of used ranges at most since `decay` was called, and in the interval
+  // before.
+  std::uint64_t needed_ = 0, needed_before_ = 0;
+
   mutable std::mutex handler_mutex_;
-  MisuseHandler handler_;  // handler_mutex_
+  MisuseHandler handler_;                             // handler_mutex_
+  std::vector<PressureCallback> pressure_callbacks_;  // handler_mutex_
 };
 
 class Pool::Impl::Climb {

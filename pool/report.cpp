@@ -22,6 +22,7 @@ void Pool::Impl::log(std::string_view line) const noexcept {
 
 // REQUIRES: the engine lock.
 void Pool::Impl::sample_levels() {
+  needed_ = std::max(needed_, engine_.counts().used);
   pending_.set(engine_.counts().pending + deferred_bytes_ + small_pending_.current());
   const std::uint64_t mapped = backing_.mapped().current();
   const std::uint64_t taken = allocated_.current() + pending_.current();

@@ -79,19 +79,23 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
   });
   const auto growing = [&](Growth how) {
     Rung rung = how == Growth::map ? Rung::map : Rung::remap;
-    return climb.rung(rung, [&] { return carve(grow(carrier, state, how, &rung), rung); });
+    return climb.rung(
+        rung, [&] { return carve(grow(carrier, state, how, config_.soft_limit, &rung), rung); });
   };
-  if (found || (moves_first() && growing(Growth::move)) || growing(Growth::map)) {
-    return block;
-  }
   // Another stream's carrier, whose blocks stay where they are.
   const bool capture = state.keeps.load(std::memory_order_relaxed);
-  if (!capture && climb.rung(Rung::steal, [&] {
-        Rung rung = Rung::steal;
-        if (!adopt(key, state, &rung)) return false;
-        block = take_small(key, request, state, stream, rung);
-        return block != nullptr;
-      })) {
+  const auto adopting = [&] {
+    return !capture && climb.rung(Rung::steal, [&] {
+      Rung rung = Rung::steal;
+      if (!adopt(key, state, &rung)) return false;
+      block = take_small(key, request, state, stream, rung);
+      return block != nullptr;
+    });
+  };
+  if (found || (moves_first() && growing(Growth::move))) return block;
+  if (config_.on_miss == MissPolicy::steal_first) {
+    if (adopting() || growing(Growth::map)) return block;
+  } else if (growing(Growth::map) || adopting()) {
     return block;
   }
   // No room for a carrier anywhere: a span for the block alone.

@@ -20,6 +20,7 @@ constexpr double kTiB = 1024 * kGiB;
 
 constexpr std::array<std::string_view, 2> kModes{"pooled", "passthrough"};
 constexpr std::array<std::string_view, 2> kMisuse{"log", "abort"};
+constexpr std::array<std::string_view, 2> kMiss{"map_first", "steal_first"};
 constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
 
 /// What a pool must have for a key to do anything: pooling (as against passthrough), or a range of
@@ -46,6 +47,29 @@ constexpr std::array kPoolKeys{
             [](PoolConfig& c) -> Field { return &c.capacity; },
             Needs::nothing,
             no_clash},
+    PoolKey{"soft_limit",
+            "Bytes above which memory is taken from other streams and moved before any is added; 0 "
+            "means the capacity.",
+            {2 * kMiB, 128 * kTiB, true},
+            [](PoolConfig& c) -> Field { return &c.soft_limit; },
+            Needs::pooling,
+            [](const PoolConfig& c) -> std::string {
+              if (c.capacity == 0 || c.soft_limit <= c.capacity) return {};
+              return "more than capacity (" + format_size(c.capacity) + ")";
+            }},
+    PoolKey{"headroom",
+            "Bytes of the device's memory that the pool leaves free for others.",
+            {0, 128 * kTiB, true},
+            [](PoolConfig& c) -> Field { return &c.headroom; },
+            Needs::pooling,
+            no_clash},
+    PoolKey{"on_miss",
+            "What comes first when a stream's own memory serves no request: adding memory, or "
+            "taking what other streams have freed, after a wait on the device.",
+            {},
+            [](PoolConfig& c) -> Field { return &c.on_miss; },
+            Needs::pooling,
+            no_clash},
     PoolKey{"address_range",
             "Bytes of addresses that are reserved once; 0 means eight times the capacity.",
             {2 * kMiB, 128 * kTiB, true},
@@ -66,10 +90,16 @@ constexpr std::array kPoolKeys{
               return "more than capacity (" + format_size(c.capacity) + ")";
             }},
     PoolKey{"handle_count",
-            "The capacity over this, rounded down to a power of two from 2 to 16 MiB, is the size "
-            "of a new piece of physical memory.",
+            "The capacity over this, rounded down to a power of two from 2 MiB to handle_max, is "
+            "the size of a new piece of physical memory.",
             {1, 1'048'576, false},
             [](PoolConfig& c) -> Field { return &c.handle_count; },
+            Needs::pooling,
+            no_clash},
+    PoolKey{"handle_max",
+            "The most that handle_count makes of a handle.",
+            {2 * kMiB, 64 * kGiB, false},
+            [](PoolConfig& c) -> Field { return &c.handle_max; },
             Needs::pooling,
             no_clash},
     PoolKey{"idle_share",
@@ -80,7 +110,8 @@ constexpr std::array kPoolKeys{
             Needs::addresses,
             no_clash},
     PoolKey{"growth_step",
-            "Each growth adds this share of the memory held beyond what is needed.",
+            "Each growth adds this share of the memory held, or of 1/64 of the capacity if that is "
+            "more, beyond what is needed.",
             {0, 1, false},
             [](PoolConfig& c) -> Field { return &c.growth_step; },
             Needs::addresses,
@@ -294,6 +325,7 @@ std::vector<std::string_view> choices(const Key& key) {
   const Field field = field_of(key, Config{});
   if (std::holds_alternative<pool::PoolMode*>(field)) return {kModes.begin(), kModes.end()};
   if (std::holds_alternative<pool::MisusePolicy*>(field)) return {kMisuse.begin(), kMisuse.end()};
+  if (std::holds_alternative<pool::MissPolicy*>(field)) return {kMiss.begin(), kMiss.end()};
   if (std::holds_alternative<LogLevel*>(field)) return {kLevels.begin(), kLevels.end()};
   return {};
 }

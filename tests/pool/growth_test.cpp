@@ -1,4 +1,5 @@
 // How memory is added, and moved, for blocks that fit nowhere.
+#include <map>
 #include <vector>
 
 #include "pool/units.hpp"
@@ -94,6 +95,78 @@ TEST_CASE("growing by a share of what is held costs few calls however long it go
   };
   CHECK(calls(0) == 400);
   CHECK(calls(0.1) < 60);
+}
+
+TEST_CASE("a small program on a large device grows once") {
+  World world(World::Config{.capacity = std::size_t{128} << 30,
+                            .growth_step = 0.03,
+                            .immediate = true,
+                            .device = std::size_t{128} << 30});
+  std::vector<void*> blocks;
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < 10; ++i) blocks.push_back(world.pool.allocate(kHandle, 1));
+    for (void* block : blocks) world.pool.deallocate(block, 1);
+    blocks.clear();
+    (void)world.pool.allocate(200 * kKiB, 1);
+  }
+  CHECK(world.source->calls(SourceCall::set_access) == 1);
+  CHECK(world.pool.stats().held.current == 64 * kMiB);
+}
+
+TEST_CASE("mappings are told after they are made and before they go") {
+  World world(World::Config{.capacity = 6 * kHandle, .handle_size = kHandle, .immediate = true});
+  std::map<Address, std::size_t> known;
+  world.pool.set_mapping_callback([&](Address address, std::size_t bytes, bool mapped) {
+    // Told while there is access, both times.
+    CHECK(world.source->accessible(address, bytes));
+    for (std::size_t at = 0; at < bytes; at += kHandle) {
+      if (mapped) {
+        CHECK(known.emplace(address + at, kHandle).second);
+      } else {
+        CHECK(known.erase(address + at) == 1);
+      }
+    }
+  });
+  const std::vector<void*> blocks = fill(world, 6);
+  for (const std::size_t i : {0, 2, 4}) world.pool.deallocate(blocks[i], 1);
+  void* large = world.pool.allocate(3 * kHandle, 1);
+  CHECK(known.size() == 6);
+  CHECK(known.count(address_of(large) + 2 * kHandle) == 1);
+  world.source->fail(SourceCall::unmap, 1, false);
+  world.pool.deallocate(large, 1);
+  world.pool.trim();
+  CHECK(known.size() * kHandle == world.pool.stats().mapped.current);
+  // Whoever comes later is told of all there is.
+  std::size_t bytes = 0;
+  world.pool.set_mapping_callback([&](Address, std::size_t size, bool) { bytes += size; });
+  CHECK(bytes == world.pool.stats().mapped.current);
+  world.pool.set_mapping_callback({});
+  CHECK(world.sound());
+}
+
+TEST_CASE("decay gives back what was not needed since the call before the last") {
+  World world(World::Config{.capacity = 64 * kHandle, .handle_size = kHandle, .immediate = true});
+  for (void* block : fill(world, 20)) world.pool.deallocate(block, 1);
+  CHECK(world.pool.decay() == 0);  // needed in this interval
+  for (void* block : fill(world, 5)) world.pool.deallocate(block, 1);
+  CHECK(world.pool.decay() == 0);  // … in the one before
+  CHECK(world.pool.decay() == 15 * kHandle);
+  CHECK(world.pool.decay() == 5 * kHandle);
+  CHECK(world.pool.stats().held.current == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("some of the device's memory stays free for others") {
+  World world(World::Config{.capacity = 20 * kHandle,
+                            .handle_size = kHandle,
+                            .headroom = 4 * kHandle,
+                            .wait_limit_ms = 0,
+                            .immediate = true,
+                            .device = 10 * kHandle});
+  (void)fill(world, 6);
+  CHECK_THROWS_AS(world.pool.allocate(kHandle, 1), forebay::OutOfMemory);
+  CHECK(world.source->free_bytes() == 4 * kHandle);
+  CHECK(world.sound());
 }
 
 TEST_CASE("the last of the capacity is given in granules") {

@@ -126,6 +126,64 @@ TEST_CASE("idle handles move to where a large block needs them") {
   CHECK(world.sound());
 }
 
+TEST_CASE("what comes first on a miss is policy") {
+  for (const MissPolicy policy : {MissPolicy::map_first, MissPolicy::steal_first}) {
+    World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB, .on_miss = policy});
+    work_and_free(world, world.pool.allocate(8 * kMiB, 1), 1);
+    (void)world.pool.allocate(8 * kMiB, 2);
+    const bool stole = policy == MissPolicy::steal_first;
+    CHECK(world.pool.stats().ladder.steal.count == (stole ? 1 : 0));
+    CHECK(world.pool.stats().held.current == (stole ? 8 : 16) * kMiB);
+    // Small blocks too: a page of another stream's rather than a new handle.
+    work_and_free(world, world.pool.allocate(5000, 1), 1);
+    (void)world.pool.allocate(5000, 2);
+    CHECK(world.sound());
+  }
+}
+
+TEST_CASE("above its soft limit a pool takes and moves before it adds") {
+  World world(
+      World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB, .soft_limit = 16 * kMiB});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(world.pool.allocate(2 * kMiB, 1));
+  work_and_free(world, blocks[0], 1);
+  (void)world.pool.allocate(2 * kMiB, 2);
+  CHECK(world.pool.stats().ladder.steal.count == 1);
+  for (const std::size_t i : {1, 3, 5}) work_and_free(world, blocks[i], 1);
+  world.pool.trim(64 * kMiB);  // waits for the frees
+  (void)world.pool.allocate(6 * kMiB, 2);
+  CHECK(world.pool.stats().ladder.remap.count == 1);
+  CHECK(world.pool.stats().held.current == 16 * kMiB);
+  // Nothing is left to take: now it grows.
+  (void)world.pool.allocate(6 * kMiB, 2);
+  CHECK(world.pool.stats().held.current == 22 * kMiB);
+  CHECK(world.sound());
+}
+
+TEST_CASE("under pressure others are asked to give something back, in turn") {
+  World world(World::Config{.capacity = 8 * kMiB, .wait_limit_ms = 0, .immediate = true});
+  void* cache = world.pool.allocate(6 * kMiB, 1);
+  std::vector<int> asked;
+  world.pool.add_pressure_callback([&](std::size_t bytes) {
+    CHECK(bytes >= 4 * kMiB);
+    asked.push_back(1);
+    return std::size_t{0};
+  });
+  world.pool.add_pressure_callback([&](std::size_t) -> std::size_t {
+    asked.push_back(2);
+    if (cache == nullptr) return 0;
+    world.pool.deallocate(cache, 1);
+    cache = nullptr;
+    return 6 * kMiB;
+  });
+  CHECK(world.pool.allocate(4 * kMiB, 1) != nullptr);
+  CHECK(asked == std::vector<int>{1, 2});
+  CHECK(world.pool.stats().ladder.callback.count == 1);
+  CHECK_THROWS_AS(world.pool.allocate(8 * kMiB, 1), OutOfMemory);
+  CHECK(asked.size() == 4);
+  CHECK(world.sound());
+}
+
 TEST_CASE("the host waits only when nothing else is left, and counts it") {
   World world(World::Config{.capacity = 8 * kMiB});
   void* block = world.pool.allocate(6 * kMiB, 1);

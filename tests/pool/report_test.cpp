@@ -45,7 +45,7 @@ TEST_CASE("OutOfMemory says what was asked, what there is and what would help") 
   has(report, "largest free range   0");
   has(report, "fragmentation");
   has(report, "device free memory");
-  has(report, "rungs tried          cache, completed, map, steal, remap, trim, wait");
+  has(report, "rungs tried          cache, completed, map, steal, remap, trim, callback, wait");
   has(report, "weights: 16777216 bytes in 2 blocks\n                     activations: 8388608");
   has(report, "would help           a larger pool.capacity");
   CHECK(world.pool.stats().allocations.failed == 1);

@@ -18,6 +18,9 @@ struct World {
     std::size_t address_range = 0;
     std::size_t slab_max_block = std::size_t{64} << 10;
     std::size_t buddy_max_block = std::size_t{1} << 20;
+    std::size_t soft_limit = 0;
+    std::size_t headroom = 0;
+    MissPolicy on_miss = MissPolicy::map_first;
     double growth_step = 0;  // so that tests can count what is mapped
     std::uint32_t point_every_frees = 64;
     std::uint32_t wait_limit_ms = 10'000;
@@ -40,6 +43,9 @@ struct World {
     pool_config.address_range = config.address_range;
     pool_config.slab_max_block = config.slab_max_block;
     pool_config.buddy_max_block = config.buddy_max_block;
+    pool_config.soft_limit = config.soft_limit;
+    pool_config.headroom = config.headroom;
+    pool_config.on_miss = config.on_miss;
     pool_config.growth_step = config.growth_step;
     pool_config.point_every_frees = config.point_every_frees;
     pool_config.wait_limit_ms = config.wait_limit_ms;

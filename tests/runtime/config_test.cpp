@@ -103,6 +103,7 @@ TEST_CASE("Every key survives writing and reading with a value that is not its d
         key.field(config));
     // Neighbours that the new value would clash with.
     if (key.pointer == "/pool/handle_size") config.pool.capacity = config.pool.handle_size;
+    if (key.pointer == "/pool/soft_limit") config.pool.capacity = config.pool.soft_limit;
     if (key.pointer == "/upload/ring_bytes") config.upload.chunk_bytes = 4096;
     if (key.pointer == "/pool/buddy/max_block") config.pool.slab_max_block = 256;
     if (key.pointer == "/pinned/buddy/max_block") config.pinned.slab_max_block = 256;

@@ -37,23 +37,35 @@ enum class MisusePolicy : std::uint8_t { log, abort };
 /// Pooled, or each allocation a driver allocation of its own, so that a memory checker sees bounds.
 enum class PoolMode : std::uint8_t { pooled, passthrough };
 
+/// What a pool tries first when neither the stream's own nor common memory serves a request: adding
+/// memory, or making the stream wait for what other streams have freed.
+enum class MissPolicy : std::uint8_t { map_first, steal_first };
+
 /// Everything that tunes a pool; the configuration keys `pool.*` set it.
 struct PoolConfig {
-  std::size_t capacity = 0;       ///< bytes the pool may hold; 0: all of the source's memory
+  std::size_t capacity = 0;  ///< bytes the pool may hold; 0: all of the source's memory
+  /// Bytes above which a pool takes from other streams and moves idle memory before it adds any;
+  /// 0: the capacity.
+  std::size_t soft_limit = 0;
+  std::size_t headroom = 0;       ///< bytes of the device's memory that stay free for others
   std::size_t address_range = 0;  ///< bytes of addresses to reserve; 0: eight times the capacity
   std::size_t handle_size = 0;    ///< bytes of a new handle; 0: by handle_count
-  /// The capacity over this, rounded down to a power of two, at least a granule and at most 16 MiB,
-  /// is the size of a handle.
+  /// The capacity over handle_count, rounded down to a power of two, at least a granule and at most
+  /// handle_max bytes, is the size of a handle.
   std::uint32_t handle_count = 1024;
+  std::size_t handle_max = std::size_t{16} << 20;
   /// A pool that holds less than a quarter of its capacity moves idle memory to where it is needed,
   /// instead of holding more, while more than this share of what it holds is free.
   double idle_share = 0.15;
-  double growth_step = 0.03;  ///< share of what is held that each growth adds beyond its need
+  /// Each growth adds this share of what is held, or of 1/64 of the capacity if that is more,
+  /// beyond its need.
+  double growth_step = 0.03;
   std::size_t slab_max_block = std::size_t{64} << 10;    ///< blocks up to this come from slabs
   std::size_t buddy_max_block = std::size_t{256} << 10;  ///< … up to this from buddies; 0: none
   std::uint32_t point_every_frees = 64;  ///< a point is recorded after so many frees of a stream
   std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
   std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none
+  MissPolicy on_miss = MissPolicy::map_first;
   PoolMode mode = PoolMode::pooled;
   MisusePolicy on_misuse = MisusePolicy::log;
 };
@@ -70,6 +82,14 @@ using LogSink = std::function<void(std::string_view line)>;
 /// Called on misuse instead of logging, with the pointer and a line about it.
 using MisuseHandler =
     std::function<void(Misuse misuse, const void* pointer, std::string_view line)>;
+
+/// Asked to give back memory when a request of `bytes` would otherwise have to wait or fail: frees
+/// blocks, or memory outside of the pool, and returns how many bytes that were, 0 if none. Called
+/// on the allocating thread without any lock held; it may free to the pool, not allocate from it.
+using PressureCallback = std::function<std::size_t(std::size_t bytes)>;
+/// Told that memory was mapped at [address, address + bytes), with access, or is about to be
+/// unmapped there, so that registrations with other drivers can follow. It must not call the pool.
+using MappingCallback = std::function<void(Address address, std::size_t bytes, bool mapped)>;
 
 /// A cheap handle on a pool; copies mean the same pool, which lives until the last is gone.
 ///
@@ -109,7 +129,16 @@ class Pool {
   void close() noexcept;
   [[nodiscard]] bool closed() const noexcept;
 
+  /// Gives back what was not needed lately: all beyond the most that was allocated at once since
+  /// the call before the last one. Waits for nothing. Returns the bytes given back. Call it at
+  /// intervals.
+  std::size_t decay();
+
   void set_misuse_handler(MisuseHandler handler);
+  /// Adds one; they are asked in the order in which they came, until one gives something back.
+  void add_pressure_callback(PressureCallback callback);
+  /// Sets the only one; it is told at once of all that is mapped now.
+  void set_mapping_callback(MappingCallback callback);
 
   /// A consistent copy of the counters. Cost: no scan of blocks; grows with streams and classes.
   [[nodiscard]] PoolStats stats() const;
