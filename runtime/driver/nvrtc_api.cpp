@@ -1,5 +1,7 @@
 #include "runtime/driver/nvrtc_api.hpp"
 
+#include <filesystem>
+
 #include "forebay/pool/error.hpp"
 #include "runtime/driver/dynamic_library.hpp"
 
@@ -20,6 +22,11 @@ std::shared_ptr<const NvrtcApi> NvrtcApi::open(int driver_version) {
   int minor = 0;
   check(*api, api->nvrtcVersion(&major, &minor), "nvrtcVersion");
   api->version = major * 1000 + minor * 10;
+  // NVRTC opens its own second library by name at its first compilation, and finds it only in the
+  // loader's path; one that is open already it always finds. What is missing, it says itself.
+  const auto folder = std::filesystem::path(api->path).parent_path();
+  (void)DynamicLibrary::open(
+      folder / ("libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor)));
   return api;
 }
 

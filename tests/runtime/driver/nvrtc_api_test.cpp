@@ -1,5 +1,7 @@
 #include "runtime/driver/nvrtc_api.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -18,6 +20,14 @@ TEST_CASE("NVRTC opens without a driver and knows its version and architectures"
   std::vector<int> known(static_cast<std::size_t>(count));
   REQUIRE(nvrtc->nvrtcGetSupportedArchs(known.data()) == NVRTC_SUCCESS);
   CHECK(std::count(known.begin(), known.end(), 90) == 1);
+}
+
+TEST_CASE("NVRTC's second library is open with it, wherever the toolkit lies") {
+  const auto api = NvrtcApi::open(0);
+  const std::string name = "libnvrtc-builtins.so." + std::to_string(api->version / 1000) + "." +
+                           std::to_string(api->version % 1000 / 10);
+  // By name alone, as NVRTC asks for it, and only if it is open already.
+  CHECK(dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr);
 }
 
 TEST_CASE("an NVRTC that a driver cannot follow is not opened") {
