@@ -1,4 +1,5 @@
 // The files under configs/ and the guide to the keys: they say what the code says.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -69,6 +70,32 @@ TEST_CASE("The schema accepts the defaults and the effective configuration") {
   config.pool.capacity = 12345678;
   CHECK(valid(config.to_json()));
   CHECK(parses(config.to_json()));
+}
+
+TEST_CASE("every policy file is valid, spells no default and says something") {
+  unsigned files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot + "/configs")) {
+    const std::string path = entry.path();
+    if (path.find(".schema.") != std::string::npos || path == kDefault) continue;
+    INFO(path);
+    ++files;
+    CHECK(valid(content(path)));
+    const Config config = Config::load(path);
+    CHECK(config.to_json() != Config{}.to_json());
+    // A key that a file leaves out is the default's: each one that it has changes something.
+    const Config defaults;
+    std::size_t changed = 0;
+    for (const auto& key : config_keys::all()) {
+      changed += config_keys::number(key, config) != config_keys::number(key, defaults);
+    }
+    const std::string text = content(path);
+    std::size_t values = 0;
+    for (std::size_t at = 0; (at = text.find("\": ", at)) != std::string::npos; at += 3) {
+      values += text[at + 3] != '{';
+    }
+    CHECK(values == changed);
+  }
+  CHECK(files >= 3);
 }
 
 TEST_CASE("The schema and the reader agree") {
