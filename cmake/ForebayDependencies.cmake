@@ -15,6 +15,9 @@ FetchContent_Declare(spdlog GIT_REPOSITORY https://github.com/gabime/spdlog.git 
                      FIND_PACKAGE_ARGS)
 FetchContent_MakeAvailable(nlohmann_json fmt spdlog)
 
+# Compression of traces.
+find_package(ZLIB REQUIRED)
+
 # Not fetched: building a BLAS takes longer than building forebay.
 find_package(CBLAS REQUIRED)
 

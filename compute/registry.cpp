@@ -13,7 +13,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::array<BackendFactory, 2> factories{
+  std::array<BackendFactory, 3> factories{
       // mutex; by DeviceKind
       &make_host_backend,
 #ifdef FOREBAY_HAVE_CUDA
@@ -21,6 +21,7 @@ struct Registry {
 #else
       nullptr,
 #endif
+      nullptr,  // nothing computes on a simulated device
   };
 
   static Registry& instance() {

@@ -7,6 +7,18 @@
 
 namespace forebay {
 
+std::string_view to_string(DeviceKind kind) noexcept {
+  switch (kind) {
+    case DeviceKind::host:
+      return "host";
+    case DeviceKind::cuda:
+      return "cuda";
+    case DeviceKind::simulated:
+      return "simulated";
+  }
+  return "unknown";
+}
+
 Device::Device(DeviceInfo info, Config config)
     : info_(std::move(info)), config_(std::move(config)), generation_(process::generation()) {
   process::watch_forks();
@@ -15,7 +27,9 @@ Device::Device(DeviceInfo info, Config config)
 Device::~Device() = default;
 
 std::string Device::id() const {
-  return info_.kind == DeviceKind::host ? "host" : "cuda:" + std::to_string(info_.index);
+  std::string id(to_string(info_.kind));
+  if (info_.kind == DeviceKind::cuda) id += ":" + std::to_string(info_.index);
+  return id;
 }
 
 bool Device::forked() const noexcept { return generation_ != process::generation(); }

@@ -25,7 +25,7 @@ std::string utc_now() {
 
 ordered_json device_json(const Device& device) {
   const DeviceInfo& info = device.info();
-  return {{"kind", info.kind == DeviceKind::host ? "host" : "cuda"},
+  return {{"kind", to_string(info.kind)},
           {"index", info.index},
           {"name", info.name},
           {"total", info.total_bytes},
@@ -74,7 +74,7 @@ std::string Device::make_stats_json() const {
   document["device"] = device_json(*this);
   document["config"] = ordered_json::parse(config_.to_json());
   document["pool"] = pool_json(pool_);
-  if (info_.kind != DeviceKind::host) document["pinned"] = pool_json(pinned_);
+  if (info_.kind == DeviceKind::cuda) document["pinned"] = pool_json(pinned_);
   document["kernels"] = kernels_json(counters_.kernels);
   document["fusion"] = fusion_json(counters_.fusion);
   document["autograd"] = {{"live_nodes", read(counters_.autograd.live_nodes)}};

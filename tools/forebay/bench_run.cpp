@@ -7,12 +7,6 @@
 namespace forebay::tools {
 namespace {
 
-bool spells_device(const std::string& id) {
-  if (id == "auto" || id == "host" || id == "cuda") return true;
-  return id.size() > 5 && id.size() <= 8 && id.rfind("cuda:", 0) == 0 &&
-         std::all_of(id.begin() + 5, id.end(), [](unsigned char c) { return std::isdigit(c); });
-}
-
 const BenchOptions& checked(const BenchOptions& options) {
   if (!spells_device(options.device)) {
     throw UsageError("--device takes auto, host, cuda or cuda:N, not '" + options.device + "'");
@@ -42,6 +36,12 @@ void BenchOptions::declare(OptionSet& options) {
   options.text("config", config_file, "FILE", "configuration, see 'forebay config schema'");
   options.text("json", json_file, "FILE|-", "write the results as JSON; - is standard output");
   options.text("stats", stats_file, "FILE|-", "write the device's statistics (forebay.stats/1)");
+}
+
+bool spells_device(const std::string& id) {
+  if (id == "auto" || id == "host" || id == "cuda") return true;
+  return id.size() > 5 && id.size() <= 8 && id.rfind("cuda:", 0) == 0 &&
+         std::all_of(id.begin() + 5, id.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
 Config load_config(const std::string& file) { return file.empty() ? Config{} : Config::load(file); }

@@ -20,6 +20,9 @@ struct BenchOptions {
   void declare(OptionSet& options);
 };
 
+/// Whether `id` is auto, host, cuda or cuda:N.
+[[nodiscard]] bool spells_device(const std::string& id);
+
 /// The configuration in `file`, or the default one for an empty name. Throws ConfigError.
 [[nodiscard]] Config load_config(const std::string& file);
 

@@ -57,6 +57,13 @@ class ConfigError : public Error {
   using Error::Error;
 };
 
+/// A trace of allocations is damaged, or says what cannot have happened; the text names the file,
+/// the place in it and what is allowed there.
+class TraceError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Shapes, axes or element types do not fit together; the text names each of them.
 class ShapeError : public Error {
  public:

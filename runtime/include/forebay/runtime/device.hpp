@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <typeindex>
 #include <utility>
 #include <vector>
@@ -19,7 +20,10 @@
 
 namespace forebay {
 
-enum class DeviceKind : std::uint8_t { host, cuda };
+/// `simulated`: memory that is only numbers, for replaying traces; nothing computes on it.
+enum class DeviceKind : std::uint8_t { host, cuda, simulated };
+/// "host", "cuda", "simulated".
+[[nodiscard]] std::string_view to_string(DeviceKind kind) noexcept;
 
 /// What a device is, for messages and statistics.
 struct DeviceInfo {
@@ -43,7 +47,7 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual ~Device();
 
   [[nodiscard]] const DeviceInfo& info() const noexcept { return info_; }
-  /// "host" or "cuda:0".
+  /// "host", "cuda:0" or "simulated".
   [[nodiscard]] std::string id() const;
   [[nodiscard]] const Config& config() const noexcept { return config_; }
   [[nodiscard]] DeviceCounters& counters() noexcept { return counters_; }

@@ -1,0 +1,42 @@
+#include "tools/forebay/capacity_option.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "runtime/size_text.hpp"
+#include "tools/forebay/command.hpp"
+
+namespace forebay::tools {
+namespace {
+
+constexpr std::size_t kLeast = std::size_t{2} << 20;
+constexpr std::size_t kMost = std::size_t{128} << 40;
+
+std::optional<std::size_t> multiple_of(const std::string& text, std::uint64_t peak) {
+  double factor = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, factor, std::chars_format::fixed);
+  if (error != std::errc{} || stop != end || !(factor > 0)) return std::nullopt;
+  const double bytes = factor * static_cast<double>(peak);
+  return bytes >= static_cast<double>(kMost) ? kMost + 1 : static_cast<std::size_t>(bytes);
+}
+
+}  // namespace
+
+std::size_t parse_capacity(const std::string& text, std::uint64_t peak) {
+  if (text.empty()) return 0;
+  const auto bytes = text.back() == 'x' ? multiple_of(text, peak) : parse_size(text);
+  if (!bytes) {
+    throw UsageError(
+        "--capacity takes a size such as 8GiB, or a multiple of the trace's peak such "
+        "as 1.02x, not '" +
+        text + "'");
+  }
+  if (*bytes < kLeast || *bytes > kMost) {
+    throw UsageError("--capacity " + text + " is " + format_size(*bytes) +
+                     "; from 2 MiB to 128 TiB are allowed");
+  }
+  return *bytes;
+}
+
+}  // namespace forebay::tools

@@ -1,0 +1,132 @@
+// forebay replay TRACE
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "forebay/pool/error.hpp"
+#include "forebay/runtime/runtime.hpp"
+#include "runtime/simulated/simulated_device.hpp"
+#include "runtime/size_text.hpp"
+#include "tools/forebay/bench_run.hpp"
+#include "tools/forebay/capacity_option.hpp"
+#include "tools/forebay/commands.hpp"
+#include "tools/forebay/output.hpp"
+#include "tools/forebay/progress.hpp"
+#include "tools/forebay/replay_report.hpp"
+#include "tools/forebay/replay_run.hpp"
+
+namespace forebay::tools {
+namespace {
+
+constexpr const char* kSimulated = "simulated";
+
+class ReplayCommand final : public Command {
+ public:
+  const char* path() const noexcept override { return "replay"; }
+  const char* summary() const noexcept override {
+    return "play a recorded trace of allocations on a pool";
+  }
+  const char* example() const noexcept override {
+    return "forebay replay job.csv.gz --capacity 1.05x --json replay.json\n"
+           "  How the pool serves the job with 5 % more memory than it asks for at its peak.\n"
+           "  TRACE is forebay's own format, CSV, RMM's log or PyTorch's memory snapshot, plain "
+           "or\n"
+           "  gzip; see docs/traces.md.";
+  }
+
+  void declare(OptionSet& options) override {
+    options.argument("TRACE", file_, true, "the trace");
+    options.text("config", config_file_, "FILE", "configuration, see 'forebay config schema'");
+    options.text("device", device_, "simulated|host|cuda[:N]", "whose memory to allocate");
+    options.text("capacity", capacity_, "SIZE|1.02x",
+                 "the pool's capacity, or that many times the trace's peak of requested bytes");
+    options.number("event-lag", lag_, {0, 1U << 30},
+                   "simulated: a recorded point passes so many events later");
+    options.number("repeat", work_.repeat, {1, 1'000'000}, "passes over the trace, on one pool");
+    if (false)
+      options.flag("touch", work_.touch,
+                   "host and cuda: stamp every block on its stream, check it before its free");
+    options.text("trace-device", trace_device_, "N",
+                 "whose events to play, where a snapshot has those of several devices");
+    options.text("json", json_file_, "FILE|-", "write the results as JSON; - is standard output");
+    options.text("stats", stats_file_, "FILE|-", "write the device's statistics (forebay.stats/1)");
+  }
+
+  ExitCode run() override {
+    check_words();
+    OutputFile json(json_file_);
+    OutputFile stats(stats_file_);
+    if (json.is_same_file(stats)) {
+      throw UsageError("--json '" + json_file_ + "' and --stats '" + stats_file_ +
+                       "' are the same file; give each a file of its own");
+    }
+    Config config = load_config(config_file_);
+    const pool::Trace trace = pool::read_trace(file_, trace_options());
+    if (const auto capacity = parse_capacity(capacity_, trace.peak_requested)) {
+      config.pool.capacity = capacity;
+    }
+    config.kernels.prepare = work_.touch;
+
+    open(config);
+    Progress progress("replaying event", trace.events.size() * work_.repeat);
+    const ReplayResult result =
+        run_replay(trace, *device_handle_, work_, [&](std::uint64_t done) { progress.at(done); });
+    progress.clear();
+
+    const ReplayReport report{file_, trace, *device_handle_, work_, lag_, result};
+    json.write(replay_json(report));
+    stats.write(result.stats_json);
+    if (!json.is_standard_output() && !stats.is_standard_output()) {
+      std::fputs(replay_table(report).c_str(), stdout);
+    }
+    if (const std::string failure = replay_failure(report); !failure.empty()) throw Error(failure);
+    return kDone;
+  }
+
+ private:
+  void check_words() const {
+    if (device_ != kSimulated && !spells_device(device_)) {
+      throw UsageError("--device takes simulated, host, cuda or cuda:N, not '" + device_ + "'");
+    }
+    if (device_ == kSimulated && work_.touch) {
+      throw UsageError("--touch needs memory that is there; give --device host or cuda with it");
+    }
+  }
+
+  pool::TraceOptions trace_options() const {
+    pool::TraceOptions options;
+    if (trace_device_.empty()) return options;
+    char* end = nullptr;
+    const unsigned long number = std::strtoul(trace_device_.c_str(), &end, 10);
+    if (*end != 0 || trace_device_.size() > 4 || trace_device_.front() == '-') {
+      throw UsageError("--trace-device takes a whole number, not '" + trace_device_ + "'");
+    }
+    options.device = static_cast<std::uint32_t>(number);
+    return options;
+  }
+
+  void open(const Config& config) {
+    runtime_ = std::make_unique<Runtime>(Runtime::create(config));
+    if (device_ == kSimulated) {
+      simulated_ = simulated::SimulatedDevice::open(config, lag_);
+      work_.timeline = &simulated_->timeline();
+      device_handle_ = simulated_.get();
+    } else {
+      device_handle_ = &runtime_->device(device_);
+    }
+  }
+
+  std::string file_, config_file_, device_ = kSimulated, capacity_, trace_device_, json_file_,
+                                   stats_file_;
+  std::uint64_t lag_ = 32;
+  ReplayWork work_;
+  std::unique_ptr<Runtime> runtime_;
+  std::shared_ptr<simulated::SimulatedDevice> simulated_;
+  Device* device_handle_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_replay() { return std::make_unique<ReplayCommand>(); }
+
+}  // namespace forebay::tools
