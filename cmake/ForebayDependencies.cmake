@@ -15,8 +15,32 @@ FetchContent_Declare(spdlog GIT_REPOSITORY https://github.com/gabime/spdlog.git 
                      FIND_PACKAGE_ARGS)
 FetchContent_MakeAvailable(nlohmann_json fmt spdlog)
 
-# Compression of traces.
-find_package(ZLIB REQUIRED)
+# What traces need: FOREBAY_ZLIB and FOREBAY_ZSTD are targets, xxHash is a header.
+set(ZLIB_BUILD_EXAMPLES OFF)
+set(ZSTD_BUILD_PROGRAMS OFF)
+set(ZSTD_BUILD_SHARED OFF)
+FetchContent_Declare(ZLIB GIT_REPOSITORY https://github.com/madler/zlib.git GIT_TAG v1.3.1
+                     FIND_PACKAGE_ARGS)
+FetchContent_Declare(zstd GIT_REPOSITORY https://github.com/facebook/zstd.git GIT_TAG v1.5.4
+                     SOURCE_SUBDIR build/cmake FIND_PACKAGE_ARGS)
+FetchContent_Declare(xxHash GIT_REPOSITORY https://github.com/Cyan4973/xxHash.git GIT_TAG v0.8.1
+                     SOURCE_SUBDIR none FIND_PACKAGE_ARGS)
+FetchContent_MakeAvailable(ZLIB zstd xxHash)
+set(FOREBAY_ZLIB ZLIB::ZLIB)
+if(NOT TARGET ZLIB::ZLIB)  # fetched: zlib exports no targets, but installs what find_package finds
+  target_include_directories(zlibstatic INTERFACE
+    "$<BUILD_INTERFACE:${zlib_SOURCE_DIR};${zlib_BINARY_DIR}>")
+  set(FOREBAY_ZLIB $<BUILD_INTERFACE:zlibstatic> $<INSTALL_INTERFACE:ZLIB::ZLIB>)
+endif()
+foreach(target libzstd_static zstd::libzstd_static zstd::libzstd zstd::libzstd_shared)
+  if(TARGET ${target})
+    set(FOREBAY_ZSTD ${target})
+  endif()
+endforeach()
+if(NOT TARGET xxHash::headers)
+  add_library(xxHash::headers INTERFACE IMPORTED)
+  target_include_directories(xxHash::headers INTERFACE ${xxhash_SOURCE_DIR})
+endif()
 
 # Not fetched: building a BLAS takes longer than building forebay.
 find_package(CBLAS REQUIRED)

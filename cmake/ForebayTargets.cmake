@@ -37,7 +37,7 @@ function(forebay_module name)
   target_sources(forebay_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
   target_compile_features(forebay_${name} PUBLIC cxx_std_20)
   # Header-only libraries are needed to build a module, not to link with it.
-  list(TRANSFORM arg_PRIVATE REPLACE "^(forebay_cuda_headers|nlohmann_json::nlohmann_json)$"
+  list(TRANSFORM arg_PRIVATE REPLACE "^(forebay_cuda_headers|nlohmann_json::nlohmann_json|xxHash::headers)$"
        "$<BUILD_INTERFACE:\\1>")
   target_include_directories(forebay_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(forebay_${name} PUBLIC ${arg_DEPENDS}

@@ -82,6 +82,9 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       serial_(next_serial()),
       traits_(source_owner_->traits()),
       source_(*source_owner_),
+      recorder_(config_.trace_ring_bytes == 0
+                    ? nullptr
+                    : std::make_unique<TraceRecorder>(config_.trace_ring_bytes)),
       router_(config_.slab_max_block, config_.buddy_max_block),
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size),
@@ -136,7 +139,12 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
                   : key == kSpanClass                   ? allocate_span(request, *state, stream)
                                       : allocate_small(key, request, *state, stream);
     if (options.capture) fold(*state);
-    if (block != nullptr) return block;
+    if (block != nullptr) {
+      if (recorder_ != nullptr) [[unlikely]] {
+        recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
+      }
+      return block;
+    }
     forget_thread_slot();
   }
 }
@@ -326,6 +334,7 @@ void Pool::set_misuse_handler(MisuseHandler handler) {
 }
 PoolStats Pool::stats() const { return impl_->stats(); }
 std::string Pool::validate() const { return impl_->validate(); }
+Trace Pool::trace() const { return impl_->trace(); }
 PoolConfig Pool::config() const { return impl_->config(); }
 
 }  // namespace forebay::pool

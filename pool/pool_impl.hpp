@@ -20,6 +20,7 @@
 #include "pool/size_classes.hpp"
 #include "pool/span_engine.hpp"
 #include "pool/stream_state.hpp"
+#include "pool/trace/recorder.hpp"
 
 namespace forebay::pool {
 
@@ -63,6 +64,7 @@ class Pool::Impl {
   void add_pressure_callback(PressureCallback callback);
   void set_mapping_callback(MappingCallback callback);
   PoolStats stats();
+  [[nodiscard]] Trace trace() const;
   std::string validate();
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
 
@@ -187,6 +189,8 @@ class Pool::Impl {
   /// lock.
   bool free_range(ExtentId id, Stamp stamp);
   Misuse counted(Misuse misuse) noexcept;
+  /// `release_live`, recorded.
+  Misuse release_recorded(void* pointer, StreamId stream, std::size_t bytes);
   Misuse release_live(void* pointer, StreamId stream, std::size_t bytes);
   Misuse record_live_use(const void* pointer, StreamId stream);
   Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,
@@ -218,6 +222,7 @@ class Pool::Impl {
   const std::uint64_t serial_;  // of this pool among all of the process
   SourceTraits traits_;
   MeteredSource source_;
+  const std::unique_ptr<TraceRecorder> recorder_;  // null unless the configuration asks
   SizeRouter router_;
   Clockwork clockwork_;
   Backing backing_;

@@ -11,7 +11,8 @@ namespace forebay::pool {
 Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t bytes) noexcept {
   if (pointer == nullptr) return Misuse::none;
   const LatencySample sample(release_latency_, config_.latency_sample);
-  return counted(release_live(pointer, stream, bytes));
+  return counted(recorder_ == nullptr ? release_live(pointer, stream, bytes)
+                                      : release_recorded(pointer, stream, bytes));
 }
 
 Misuse Pool::Impl::counted(Misuse misuse) noexcept {
@@ -183,7 +184,12 @@ bool Pool::Impl::release_deferred() {
 }
 
 Misuse Pool::Impl::record_use(const void* pointer, StreamId stream) noexcept {
-  return pointer == nullptr ? Misuse::none : counted(record_live_use(pointer, stream));
+  if (pointer == nullptr) return Misuse::none;
+  const Misuse misuse = counted(record_live_use(pointer, stream));
+  if (recorder_ != nullptr && misuse == Misuse::none) [[unlikely]] {
+    recorder_->used(reinterpret_cast<Address>(pointer), stream);
+  }
+  return misuse;
 }
 
 Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {

@@ -79,8 +79,8 @@ PoolStats Pool::Impl::stats() {
   stats.capacity = config_.capacity;
   stats.address_range = config_.address_range;
   for (const auto& carrier : carriers_) carrier_metadata += carrier->metadata_bytes();
-  stats.host_metadata =
-      carrier_metadata + engine_.metadata_bytes() + index_.metadata_bytes() + sizeof *this;
+  stats.host_metadata = carrier_metadata + engine_.metadata_bytes() + index_.metadata_bytes() +
+                        sizeof *this + (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
   stats.allocations = {sum.allocations - sum.frees, sum.allocations, sum.frees,
                        failed_.load(std::memory_order_relaxed)};
   stats.fragmentation.largest_free = engine_.largest_free();

@@ -154,6 +154,13 @@ constexpr std::array kPoolKeys{
             [](PoolConfig& c) -> Field { return &c.latency_sample; },
             Needs::nothing,
             no_clash},
+    PoolKey{"trace/ring_bytes",
+            "Bytes of the ring that records what the pool is asked, 32 for each allocation, free "
+            "and use, to be written as a trace; 0 means nothing is recorded.",
+            {64 * kKiB, 64 * kGiB, true},
+            [](PoolConfig& c) -> Field { return &c.trace_ring_bytes; },
+            Needs::nothing,
+            no_clash},
     PoolKey{"mode",
             "Whether memory is pooled, or each allocation passes through to the driver, so that a "
             "memory checker sees its bounds.",

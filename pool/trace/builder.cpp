@@ -135,6 +135,13 @@ void TraceBuilder::push(std::int64_t time_us, TraceEvent event, std::uint64_t st
   trace_.events.push_back(event);
 }
 
+void TraceBuilder::end_prologue() {
+  if (trace_.blocks != trace_.events.size()) {
+    fail("the blocks that live at the start end here, and not all of the events were allocs");
+  }
+  trace_.prologue = trace_.blocks;
+}
+
 Trace TraceBuilder::finish(const char* format) {
   if (trace_.events.empty()) {
     fail_trace(name_, "0 events; a trace has at least one alloc");

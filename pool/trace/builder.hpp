@@ -30,8 +30,9 @@ class TraceBuilder {
   void use(std::int64_t time_us, std::uint64_t block, std::uint64_t stream);
   /// An allocation that failed in the job.
   void failure() noexcept { ++trace_.failures; }
-  /// Everything so far was live when the trace began.
-  void end_prologue() noexcept { trace_.prologue = trace_.events.size(); }
+  void failures(std::uint64_t count) noexcept { trace_.failures = count; }
+  /// Everything so far was live when the trace began; it may only have been allocs.
+  void end_prologue();
 
   /// The trace. REQUIRES: called once, last.
   [[nodiscard]] Trace finish(const char* format);

@@ -16,6 +16,9 @@ Trace parse_trace(std::string_view content, std::string_view name, const TraceOp
     inflated = gunzip(content, name, options.max_bytes);
     content = inflated;
   }
+  if (looks_like_forebay(content)) return read_forebay(content, name, options);
+  if (looks_like_pickle(content)) return read_torch(content, name, options);
+  if (looks_like_rmm(content)) return read_rmm(content, name);
   if (looks_like_csv(content)) return read_csv(content, name);
   if (content.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     fail_trace(name, "0 events; a trace has at least one alloc");

@@ -31,6 +31,11 @@ class Pickle {
   /// The value of a dictionary under a text, the last one given; nothing if there is none or
   /// `value` is no dictionary. Cost: linear in the dictionary.
   [[nodiscard]] std::optional<Value> find(Value value, std::string_view key) const noexcept;
+  /// The keys of a dictionary, 0 for anything else.
+  [[nodiscard]] std::size_t keys(Value value) const noexcept {
+    const Node& node = nodes_[value];
+    return node.kind == Kind::dict ? children_[node.children].size() / 2 : 0;
+  }
   [[nodiscard]] std::optional<std::int64_t> integer(Value value) const noexcept;
   [[nodiscard]] std::optional<std::string_view> text(Value value) const noexcept;
 

@@ -27,6 +27,7 @@ struct World {
     bool immediate = false;
     bool virtual_memory = true;
     std::size_t device = std::size_t{1} << 30;
+    std::size_t trace_ring_bytes = 0;
     PoolMode mode = PoolMode::pooled;
     unsigned streams = 4;  // 1, 2, 3 …
   };
@@ -49,6 +50,7 @@ struct World {
     pool_config.growth_step = config.growth_step;
     pool_config.point_every_frees = config.point_every_frees;
     pool_config.wait_limit_ms = config.wait_limit_ms;
+    pool_config.trace_ring_bytes = config.trace_ring_bytes;
     pool_config.mode = config.mode;
     pool = Pool(source, timeline, pool_config,
                 [lines = log](std::string_view line) { lines->emplace_back(line); });

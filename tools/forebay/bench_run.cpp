@@ -7,6 +7,9 @@
 namespace forebay::tools {
 namespace {
 
+/// Holds two million events.
+constexpr std::size_t kTraceRing = std::size_t{64} << 20;
+
 const BenchOptions& checked(const BenchOptions& options) {
   if (!spells_device(options.device)) {
     throw UsageError("--device takes auto, host, cuda or cuda:N, not '" + options.device + "'");
@@ -14,17 +17,11 @@ const BenchOptions& checked(const BenchOptions& options) {
   return options;
 }
 
-const BenchOptions& with_distinct(const OutputFile& json, const OutputFile& stats,
-                                  const BenchOptions& options) {
-  if (json.is_same_file(stats)) {
-    throw UsageError("--json '" + options.json_file + "' and --stats '" + options.stats_file +
-                     "' are the same file; give each a file of its own");
-  }
-  return options;
-}
-
 Runtime make_runtime(const BenchOptions& options, const std::function<void(Config&)>& adjust) {
   Config config = load_config(options.config_file);
+  if (!options.trace_file.empty() && config.pool.trace_ring_bytes == 0) {
+    config.pool.trace_ring_bytes = kTraceRing;
+  }
   if (adjust) adjust(config);
   return Runtime::create(config);
 }
@@ -36,6 +33,9 @@ void BenchOptions::declare(OptionSet& options) {
   options.text("config", config_file, "FILE", "configuration, see 'forebay config schema'");
   options.text("json", json_file, "FILE|-", "write the results as JSON; - is standard output");
   options.text("stats", stats_file, "FILE|-", "write the device's statistics (forebay.stats/1)");
+  options.text("trace", trace_file, "FILE|-",
+               "write what the pool was asked, for 'forebay replay'; the last two million events "
+               "unless pool.trace.ring_bytes says otherwise");
 }
 
 bool spells_device(const std::string& id) {
@@ -49,22 +49,31 @@ Config load_config(const std::string& file) { return file.empty() ? Config{} : C
 BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust)
     : json_(checked(options).json_file),
       stats_(options.stats_file),
-      runtime_(make_runtime(with_distinct(json_, stats_, options), adjust)),
+      trace_(options.trace_file),
+      runtime_(make_runtime((require_distinct({{"--json", json_, options.json_file},
+                                               {"--stats", stats_, options.stats_file},
+                                               {"--trace", trace_, options.trace_file}}),
+                             options),
+                            adjust)),
       device_(&runtime_.device(options.device)) {}
 
 void BenchRun::say(const std::string& line) const {
-  if (json_.is_standard_output() || stats_.is_standard_output()) return;
+  if (json_.is_standard_output() || stats_.is_standard_output() || trace_.is_standard_output()) {
+    return;
+  }
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
 }
 
 void BenchRun::take_stats() {
   if (stats_.wanted()) stats_text_ = device_->stats_json();
+  if (trace_.wanted()) trace_text_ = pool::encode_trace(device_->pool().trace());
 }
 
 void BenchRun::finish(const std::string& json) {
   json_.write(json);
   stats_.write(stats_text_);
+  trace_.write(trace_text_);
 }
 
 }  // namespace forebay::tools

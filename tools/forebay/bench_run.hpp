@@ -16,6 +16,7 @@ struct BenchOptions {
   std::string config_file;
   std::string json_file;
   std::string stats_file;
+  std::string trace_file;
 
   void declare(OptionSet& options);
 };
@@ -37,7 +38,8 @@ class BenchRun {
   [[nodiscard]] Device& device() noexcept { return *device_; }
   /// One line for people on standard output, unless that carries a file's content.
   void say(const std::string& line) const;
-  /// Keeps the device's statistics as they are now for `finish`. No cost when nobody wants them.
+  /// Keeps the device's statistics and the trace of its pool as they are now for `finish`. No cost
+  /// when nobody wants them.
   void take_stats();
   /// Writes the files that were asked for.
   void finish(const std::string& json);
@@ -45,9 +47,10 @@ class BenchRun {
  private:
   OutputFile json_;
   OutputFile stats_;
+  OutputFile trace_;
   Runtime runtime_;
   Device* device_;
-  std::string stats_text_;
+  std::string stats_text_, trace_text_;
 };
 
 }  // namespace forebay::tools

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "forebay/pool/error.hpp"
+#include "tools/forebay/command.hpp"
 
 namespace forebay::tools {
 
@@ -64,6 +65,17 @@ void OutputFile::fail() const {
   const std::string reason = std::strerror(errno);
   throw Error("cannot write '" + path_ + "': " + reason +
               "; name a file in a folder that you may write to, or - for standard output");
+}
+
+void require_distinct(std::initializer_list<NamedOutput> outputs) {
+  for (const NamedOutput& second : outputs) {
+    for (const NamedOutput& first : outputs) {
+      if (&first == &second) break;
+      if (!first.file.is_same_file(second.file)) continue;
+      throw UsageError(std::string(first.option) + " '" + first.name + "' and " + second.option +
+                       " '" + second.name + "' are the same file; give each a file of its own");
+    }
+  }
 }
 
 void fill_standard_descriptors() noexcept {

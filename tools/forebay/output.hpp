@@ -1,6 +1,7 @@
 // Files that a command writes at its end, found writable at its start.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,15 @@ class OutputFile {
   int descriptor_ = -1;
   bool remove_at_end_ = false;
 };
+
+/// A file with the option that names it.
+struct NamedOutput {
+  const char* option;
+  const OutputFile& file;
+  const std::string& name;
+};
+/// Throws UsageError when two of them are the same file.
+void require_distinct(std::initializer_list<NamedOutput> outputs);
 
 /// Puts /dev/null where standard input, output or error is closed; otherwise the next file opened
 /// would take its place and receive what is meant for it.

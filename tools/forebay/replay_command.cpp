@@ -56,10 +56,7 @@ class ReplayCommand final : public Command {
     check_words();
     OutputFile json(json_file_);
     OutputFile stats(stats_file_);
-    if (json.is_same_file(stats)) {
-      throw UsageError("--json '" + json_file_ + "' and --stats '" + stats_file_ +
-                       "' are the same file; give each a file of its own");
-    }
+    require_distinct({{"--json", json, json_file_}, {"--stats", stats, stats_file_}});
     Config config = load_config(config_file_);
     const pool::Trace trace = pool::read_trace(file_, trace_options());
     if (const auto capacity = parse_capacity(capacity_, trace.peak_requested)) {

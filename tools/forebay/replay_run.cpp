@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "forebay/pool/error.hpp"
 #include "tools/forebay/clock.hpp"
 #include "tools/forebay/touch.hpp"
 
@@ -64,7 +65,7 @@ ReplayResult run_replay(const pool::Trace& trace, Device& device, const ReplayWo
     streams.push_back(device.create_stream());
     ids.push_back(streams.back().id());
   }
-  const std::unique_ptr<Touch> touch = nullptr;
+  const std::unique_ptr<Touch> touch = work.touch ? make_touch(device, streams) : nullptr;
   Watcher watcher(work.timeline, touch.get(), progress);
   pool::Pool& pool = device.pool();
   pool::Replay replay(trace, pool, ids, &watcher);
@@ -83,8 +84,15 @@ ReplayResult run_replay(const pool::Trace& trace, Device& device, const ReplayWo
     if (!result.outcome.completed) break;
   }
   result.stats_json = device.stats_json();
-  replay.free_rest();
-  if (touch != nullptr) result.lost_block = touch->finish();
+  try {
+    replay.free_rest();
+    if (touch != nullptr) result.lost_block = touch->finish();
+  } catch (const Error& error) {
+    // What the device only says at its end; a pass that failed already has said why.
+    if (result.outcome.completed) {
+      result.outcome = {false, trace.events.size() - 1, 0, error.what(), {}};
+    }
+  }
   result.ns_per_event_p50 = percentile(replay.batch_ns(), 0.50);
   result.ns_per_event_p99 = percentile(replay.batch_ns(), 0.99);
   return result;

@@ -12,6 +12,7 @@
 #include "forebay/pool/memory_source.hpp"
 #include "forebay/pool/stats.hpp"
 #include "forebay/pool/timeline.hpp"
+#include "forebay/pool/trace.hpp"
 
 namespace forebay::pool {
 
@@ -66,6 +67,7 @@ struct PoolConfig {
   std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
   std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none
   MissPolicy on_miss = MissPolicy::map_first;
+  std::size_t trace_ring_bytes = 0;  ///< of the ring that records what the pool is asked; 0: none
   PoolMode mode = PoolMode::pooled;
   MisusePolicy on_misuse = MisusePolicy::log;
 };
@@ -144,6 +146,14 @@ class Pool {
   [[nodiscard]] PoolStats stats() const;
   /// Recomputes everything from first principles; empty, or the first lie found. Cost: everything.
   [[nodiscard]] std::string validate() const;
+  /// What the pool was asked: as many of the last events as the ring holds, with the blocks that
+  /// were live before them as a prologue. Works after `close()` too. Throws Error when nothing is
+  /// recorded (`trace_ring_bytes`) and TraceError when nothing happened yet. Cost: the ring and the
+  /// live blocks; allocations wait meanwhile.
+  [[nodiscard]] Trace trace() const;
+  /// Writes that as a forebay.trace, whole or not at all. Throws as `trace`, and Error when the
+  /// file cannot be written.
+  void write_trace(const std::string& file) const;
   /// The configuration with its zeros resolved.
   [[nodiscard]] PoolConfig config() const;
 

@@ -34,7 +34,7 @@ struct TraceEvent {
 inline constexpr std::uint64_t kMaxTraceBlock = std::uint64_t{1} << 48;
 /// A trace has at most so many events, and so many streams.
 inline constexpr std::uint64_t kMaxTraceEvents = std::uint64_t{1} << 28;
-inline constexpr std::uint64_t kMaxTraceStreams = std::uint64_t{1} << 16;
+inline constexpr std::uint64_t kMaxTraceStreams = std::uint64_t{1} << 20;
 
 /// A valid trace: at least one event, every free and use names a block that is live there, and no
 /// sum of live bytes overflows. A block without a free lives to the end.

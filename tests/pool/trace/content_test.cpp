@@ -1,0 +1,80 @@
+#include <zlib.h>
+
+#include "pool/trace/readers.hpp"
+#include "tests/pool/trace/samples.hpp"
+
+using namespace forebay::pool;
+using namespace forebay::pool::test;
+
+namespace {
+
+constexpr std::size_t kEnough = std::size_t{1} << 30;
+
+std::string gzip(const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string wrong(std::string_view content, std::size_t max_bytes = kEnough) {
+  try {
+    (void)gunzip(content, "FILE", max_bytes);
+    return "";
+  } catch (const forebay::TraceError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gzip of any length, and of several members, is undone") {
+  for (const std::size_t length : {0U, 1U, 1000U, 262143U, 262144U, 262145U, 3000000U}) {
+    std::string text;
+    for (std::size_t i = 0; i < length; ++i) text += static_cast<char>(i * i / 7);
+    CHECK(gunzip(gzip(text), "FILE", kEnough) == text);
+    CHECK(gunzip(gzip(text) + gzip("more"), "FILE", kEnough) == text + "more");
+  }
+}
+
+TEST_CASE("gzip that was cut off or damaged is an error at every length") {
+  const std::string text = csv("1,alloc,1,5,0\n");
+  const std::string whole = gzip(text);
+  for (std::size_t length = 2; length < whole.size(); ++length) {
+    CHECK(wrong(std::string_view(whole).substr(0, length)).find("gzip ends too early") !=
+          std::string::npos);
+  }
+  std::string damaged = whole;
+  damaged[damaged.size() - 6] ^= 1;  // in the checksum
+  CHECK(wrong(damaged).find("gzip is damaged after " + std::to_string(text.size())) !=
+        std::string::npos);
+}
+
+TEST_CASE("no more comes out of gzip than is allowed") {
+  const std::string bomb = gzip(std::string(10'000'000, 'x'));
+  CHECK(bomb.size() < 20'000);
+  CHECK(wrong(bomb, 1'000'000) ==
+        "FILE: gzip holds more than 1000000 bytes, which is too much for a trace");
+}
+
+TEST_CASE("a file that is missing, a folder or endless is refused") {
+  const auto reads = [](const std::string& file, std::size_t max_bytes) -> std::string {
+    try {
+      (void)file_content(file, max_bytes);
+      return "";
+    } catch (const forebay::TraceError& error) {
+      return error.what();
+    }
+  };
+  CHECK(reads(data_file("samples/rmm_log.csv"), kEnough).empty());
+  CHECK(reads("/nowhere/trace", kEnough).find("cannot be read") != std::string::npos);
+  CHECK(reads("/tmp", kEnough).find("cannot be read") != std::string::npos);
+  CHECK(reads("/dev/zero", 1 << 20).find("more than 1048576 bytes") != std::string::npos);
+}
