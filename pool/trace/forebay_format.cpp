@@ -36,12 +36,12 @@ struct Header {
   std::uint64_t events = 0, prologue = 0, streams = 0, failures = 0;
   std::uint64_t payload = 0;     // bytes, before compression
   std::uint64_t compressed = 0;  // bytes; the file ends after them
-  std::uint64_t payload_hash = 0;
+  std::uint64_t frame_hash = 0;
   std::uint64_t header_hash = 0;  // of everything before it
 
   [[nodiscard]] std::array<std::uint64_t, kHeaderFields> fields() const {
-    return {version, events,     prologue,     streams,    failures,
-            payload, compressed, payload_hash, header_hash};
+    return {version, events,     prologue,   streams,    failures,
+            payload, compressed, frame_hash, header_hash};
   }
 };
 
@@ -135,6 +135,11 @@ Header read_header(std::string_view content, std::string_view name, std::size_t 
     fail_trace(name, std::to_string(there - header.compressed) +
                          " bytes follow the end of the trace; nothing may");
   }
+  // Before anything is decompressed, and of all of the frame: some bits of one do not matter to
+  // zstd, but no bit of a trace changes unseen.
+  if (hash(content.substr(kHeaderBytes)) != header.frame_hash) {
+    fail_trace(name, "the checksum of its events is wrong; the file is damaged");
+  }
   if (header.payload > max_bytes || header.events > kMaxTraceEvents ||
       header.streams > kMaxTraceStreams || header.prologue > header.events ||
       header.payload < kLeastEvent * header.events + header.streams) {
@@ -162,9 +167,8 @@ std::string decompress(std::string_view compressed, const Header& header, std::s
     if (payload.size() > header.payload) break;
     if (status == 0 || (in.pos == in.size && out.pos < out.size)) break;
   }
-  if (payload.size() != header.payload || in.pos != in.size ||
-      hash(payload) != header.payload_hash) {
-    fail_trace(name, "the checksum of its events is wrong; the file is damaged");
+  if (payload.size() != header.payload || in.pos != in.size) {
+    fail_trace(name, "its compressed events have another size than the header says");
   }
   return payload;
 }
@@ -181,6 +185,7 @@ void read_event(Reader& in, TraceBuilder& builder, const std::vector<std::uint64
   const std::uint64_t last = in.varint();
   const auto action = static_cast<TraceAction>(head & 3U);
   const auto alignment_log2 = static_cast<std::uint8_t>(head >> 2);
+  if (action > TraceAction::use) builder.fail("action 3; alloc, free and use are 0, 1 and 2");
   if (action == TraceAction::alloc) {
     if (alignment_log2 > 47) builder.fail("an alignment of more than 2^47 bytes");
     builder.alloc(*time, (*blocks)++, last, streams[stream], alignment_log2);
@@ -190,10 +195,8 @@ void read_event(Reader& in, TraceBuilder& builder, const std::vector<std::uint64
   const std::uint64_t block = *blocks - 1 - last;
   if (action == TraceAction::free) {
     builder.free(*time, block, streams[stream]);
-  } else if (action == TraceAction::use) {
-    builder.use(*time, block, streams[stream]);
   } else {
-    builder.fail("action 3; alloc, free and use are 0, 1 and 2");
+    builder.use(*time, block, streams[stream]);
   }
 }
 
@@ -227,9 +230,9 @@ std::string seal_trace(const TraceCounts& counts, std::string_view payload) {
     throw Error(std::string("a trace could not be compressed: ") + ZSTD_getErrorName(size));
   }
   compressed.resize(size);
-  Header header{kVersion,       counts.events,   counts.prologue,
-                counts.streams, counts.failures, payload.size(),
-                size,           hash(payload),   0};
+  Header header{kVersion,       counts.events,    counts.prologue,
+                counts.streams, counts.failures,  payload.size(),
+                size,           hash(compressed), 0};
   header.header_hash = hash(std::string_view(header_of(header)).substr(0, kHeaderBytes - 8));
   return header_of(header) + compressed;
 }

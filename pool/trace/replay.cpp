@@ -87,10 +87,10 @@ ReplayOutcome Replay::pass() {
   return outcome;
 }
 
-void Replay::free_rest() {
+void Replay::free_rest(bool watched) {
   for (ReplayBlock& block : blocks_) {
     if (!block.live) continue;
-    if (watcher_ != nullptr) watcher_->freeing(block, block.stream);
+    if (watcher_ != nullptr && watched) watcher_->freeing(block, block.stream);
     require(pool_.try_deallocate(block.pointer, streams_[block.stream], block.size), "free");
     block.live = false;
     live_bytes_ -= block.size;

@@ -56,4 +56,5 @@ TEST_CASE("a driver that refuses a launch ends the replay with its error") {
   CHECK_FALSE(result.outcome.completed);
   CHECK(result.outcome.failed_event == 1);
   CHECK(result.outcome.error.find("cuLaunchKernel") != std::string::npos);
+  CHECK(fake.device->pool().stats().allocations.live == 0);
 }

@@ -43,9 +43,8 @@ class ReplayCommand final : public Command {
     options.number("event-lag", lag_, {0, 1U << 30},
                    "simulated: a recorded point passes so many events later");
     options.number("repeat", work_.repeat, {1, 1'000'000}, "passes over the trace, on one pool");
-    if (false)
-      options.flag("touch", work_.touch,
-                   "host and cuda: stamp every block on its stream, check it before its free");
+    options.flag("touch", work_.touch,
+                 "host and cuda: stamp every block on its stream, check it before its free");
     options.text("trace-device", trace_device_, "N",
                  "whose events to play, where a snapshot has those of several devices");
     options.text("json", json_file_, "FILE|-", "write the results as JSON; - is standard output");

@@ -92,6 +92,7 @@ ReplayResult run_replay(const pool::Trace& trace, Device& device, const ReplayWo
     if (result.outcome.completed) {
       result.outcome = {false, trace.events.size() - 1, 0, error.what(), {}};
     }
+    replay.free_rest(false);
   }
   result.ns_per_event_p50 = percentile(replay.batch_ns(), 0.50);
   result.ns_per_event_p99 = percentile(replay.batch_ns(), 0.99);

@@ -62,8 +62,9 @@ class Replay {
 
   /// Plays every event once, or up to the first that fails. Blocks that the trace never frees stay.
   ReplayOutcome pass();
-  /// Frees what the last pass left live, each block on the stream that it was allocated on.
-  void free_rest();
+  /// Frees what the last pass left live, each block on the stream that it was allocated on. The
+  /// watcher sees that, unless it is to be spared.
+  void free_rest(bool watched = true);
   /// Nanoseconds an event, one value for each whole batch of all passes.
   [[nodiscard]] const std::vector<double>& batch_ns() const noexcept { return batch_ns_; }
 
