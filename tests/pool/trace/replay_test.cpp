@@ -120,16 +120,16 @@ TEST_CASE("the peak of requested bytes is the trace's own") {
   }
 }
 
-TEST_CASE("a second pass finds everything mapped") {
-  const Trace trace = read_trace(data_file("traces/streams_pipeline.csv.gz"));
-  Stage stage(trace, std::size_t{8} << 30, 32);
+TEST_CASE("a second pass finds what the first one mapped") {
+  const Trace trace = parse_trace(
+      csv("1,alloc,1,9000000,0\n2,alloc,2,100,0\n3,free,1,0,0\n4,alloc,3,7000000,0\n"), "FILE");
+  Stage stage(trace, kGiB, 32);
   Diary diary(*stage.timeline);
   Replay replay(trace, stage.pool, stage.ids, &diary);
-  for (int pass = 0; pass < 6; ++pass) {
-    CHECK(replay.pass().completed);
-    replay.free_rest();
-  }
+  CHECK(replay.pass().completed);
   const Count before = stage.pool.stats().driver_calls();
+  CHECK(before > 0);
+  replay.free_rest();
   CHECK(replay.pass().completed);
   CHECK(stage.pool.stats().driver_calls() == before);
 }
