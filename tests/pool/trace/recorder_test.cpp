@@ -116,10 +116,11 @@ TEST_CASE("a block remembers no more streams than the latest ones") {
 
 TEST_CASE("memory goes with the ring and the live blocks, not with history") {
   TraceRecorder recorder(64 * kEvent);
+  Address next = 0;  // every block has an address of its own
   const auto round = [&](int times) {
-    for (int i = 0; i < times; ++i) {
-      for (Address a = 1; a <= 100; ++a) recorder.allocated(a << 12, 1, 256, 1);
-      for (Address a = 1; a <= 100; ++a) free(recorder, a << 12, 1);
+    for (int i = 0; i < times; ++i, next += 100) {
+      for (Address a = next; a < next + 100; ++a) recorder.allocated(a << 12, 1, 256, 1);
+      for (Address a = next; a < next + 100; ++a) free(recorder, a << 12, 1);
     }
     return recorder.metadata_bytes();
   };
