@@ -73,14 +73,18 @@ ReplayResult run_replay(const pool::Trace& trace, Device& device, const ReplayWo
   ReplayResult result;
   pool::PoolStats before;  // all zero, so that making the pool belongs to the first pass
   for (std::uint64_t i = 0; i < work.repeat; ++i) {
-    if (i > 0) replay.free_rest();
+    if (i > 0) {
+      // The job is over before it begins anew: what it left is freed, and its streams have finished.
+      replay.free_rest();
+      pool.trim(~std::size_t{0});
+      before = pool.stats();
+    }
     const double begin = now_s();
     result.outcome = replay.pass();
     const double seconds = now_s() - begin;
     result.stats = pool.stats();
     result.passes.push_back(difference(before, result.stats));
     result.passes.back().seconds = seconds;
-    before = result.stats;
     if (!result.outcome.completed) break;
   }
   result.stats_json = device.stats_json();

@@ -1,0 +1,92 @@
+// What the policy files hold on traces of real jobs, on the simulated device: in how little memory
+// a job completes, and what that costs. The runs are deterministic.
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/tools/child.hpp"
+#include "tools/forebay/json_reader.hpp"
+
+using forebay::test::Outcome;
+using forebay::test::run_forebay;
+using forebay::tools::JsonDocument;
+
+namespace {
+
+const std::string kRoot = FOREBAY_SOURCE_DIR;
+
+struct Run {
+  double held = 0;          // at its peak, over the peak of requested bytes
+  double driver_share = 0;  // of the job's duration
+  std::uint64_t host_waits = 0;
+  std::uint64_t device_syncs = 0;
+};
+
+Run replay(const std::string& trace, const std::string& policy, const std::string& capacity) {
+  std::vector<std::string> words{"replay",   kRoot + "/tests/data/traces/" + trace + ".csv.gz",
+                                 "--config", kRoot + "/configs/" + policy + ".json",
+                                 "--json",   "-"};
+  if (!capacity.empty()) words.insert(words.end(), {"--capacity", capacity});
+  const Outcome outcome = run_forebay(words);
+  INFO(trace << " with " << policy << " in " << capacity << ": " << outcome.err);
+  REQUIRE(outcome.code == 0);
+  const JsonDocument json(outcome.out, "output");
+  return {json.number("/held_over_requested").value(),
+          json.number("/driver_us_over_duration").value(), json.count("/host_waits").value(),
+          json.count("/device_syncs").value()};
+}
+
+const std::vector<std::string> kOneStream{"gpt2_varlen_train", "gpt2m_checkpoint_train",
+                                          "moe_train"};
+
+}  // namespace
+
+TEST_CASE("low-fragmentation: a job on one stream runs in 2 % more than it asks for") {
+  for (const std::string& trace : kOneStream) {
+    const Run run = replay(trace, "low-fragmentation", "1.02x");
+    CHECK(run.driver_share <= 0.06);
+    CHECK(run.device_syncs == 0);
+  }
+  CHECK(replay("sweep_reinit", "low-fragmentation", "1.06x").device_syncs == 0);
+}
+
+TEST_CASE("low-fragmentation: jobs on several streams") {
+  CHECK(replay("prefetch_train", "low-fragmentation", "1.05x").device_syncs == 0);
+  CHECK(replay("streams_pipeline", "low-fragmentation", "1.25x").device_syncs == 0);
+  CHECK(replay("overlap_streams", "low-fragmentation", "1.5x").device_syncs == 0);
+}
+
+TEST_CASE("default: a job on one stream in 5, 10 and 25 % more than it asks for") {
+  for (const std::string& trace : kOneStream) {
+    INFO(trace);
+    CHECK(replay(trace, "default", "1.05x").device_syncs == 0);
+    const Run ten = replay(trace, "default", "1.10x");
+    CHECK(ten.driver_share <= 0.025);
+    CHECK(ten.host_waits == 0);
+    CHECK(replay(trace, "default", "1.25x").driver_share <= 0.01);
+  }
+  CHECK(replay("sweep_reinit", "default", "1.10x").device_syncs == 0);
+}
+
+TEST_CASE("default: jobs on several streams") {
+  CHECK(replay("prefetch_train", "default", "1.10x").device_syncs == 0);
+  CHECK(replay("streams_pipeline", "default", "1.4x").device_syncs == 0);
+  CHECK(replay("overlap_streams", "default", "1.7x").device_syncs == 0);
+}
+
+TEST_CASE("with no limit a pool holds little more than its job asks for") {
+  for (const std::string& trace : kOneStream) {
+    INFO(trace);
+    const Run common = replay(trace, "default", "");
+    CHECK(common.held <= 1.20);
+    CHECK(common.driver_share <= 0.01);
+    CHECK(replay(trace, "low-fragmentation", "").held <= 1.08);
+  }
+}
+
+TEST_CASE("multi-stream: streams take from each other before memory is added") {
+  for (const char* trace : {"prefetch_train", "overlap_streams", "streams_pipeline"}) {
+    INFO(trace);
+    CHECK(replay(trace, "multi-stream", "").held <= replay(trace, "default", "").held);
+  }
+}
