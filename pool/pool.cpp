@@ -131,17 +131,19 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
       fold(*state);
       state = &arena_of(*state);
     }
-    const ClassKey key = router_.route(bytes, request.alignment);
+    request.key = router_.route(bytes, request.alignment);
     void* block = config_.mode == PoolMode::passthrough ? allocate_alone(request, *state, stream)
-                  : key == kSpanClass                   ? allocate_span(request, *state, stream)
-                                      : allocate_small(key, request, *state, stream);
+                  : request.key == kSpanClass
+                      ? allocate_span(request, *state, stream)
+                      : allocate_small(request.key, request, *state, stream);
     if (options.capture) fold(*state);
     if (block != nullptr) return block;
     forget_thread_slot();
   }
 }
 
-// Null if the state does not stand for the stream any more.
+// Null if it has to be tried again: the state does not stand for the stream any more, or a carrier
+// has room for the block.
 void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
   bool tick = false;
   {
@@ -154,6 +156,7 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   if (tick && clockwork_.tick(state)) complete(state);
   Rung rung = Rung::cache;
   const ExtentId id = obtain(request, state, &rung);
+  if (id == kNoExtent) return nullptr;
   const std::lock_guard lock(state.mutex);
   const std::lock_guard engine_lock(engine_mutex_);
   if (closed()) throw ClosedError("pool: allocate after the pool was closed");
@@ -183,17 +186,20 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
 
 std::size_t Pool::Impl::trim(std::size_t keep) {
   if (closed()) return 0;
+  const std::size_t before = backing_.held().current();
   while (wait_for_oldest()) {
   }
   poll_everybody();
   for (StreamState* state : open_states()) {
     if (!state->keeps) drop_spares(*state);
   }
-  return give_back(keep);
+  give_back(keep);
+  return before - std::min<std::size_t>(before, backing_.held().current());
 }
 
 std::size_t Pool::Impl::decay() {
   if (closed()) return 0;
+  const std::size_t before = backing_.held().current();
   poll_everybody();
   std::size_t keep = 0;
   {
@@ -201,17 +207,16 @@ std::size_t Pool::Impl::decay() {
     keep = std::max(needed_, needed_before_);
     needed_before_ = std::exchange(needed_, engine_.counts().used);
   }
-  return give_back(keep);
+  give_back(keep);
+  return before - std::min<std::size_t>(before, backing_.held().current());
 }
 
-std::size_t Pool::Impl::give_back(std::size_t keep) {
+void Pool::Impl::give_back(std::size_t keep) {
   const std::lock_guard growth(growth_mutex_);
   retry_stuck();
   close_retired();
-  const std::size_t before = backing_.held().current();
   backing_.release_idle(keep);
   while (backing_.held().current() > keep && give_back_one() > 0) backing_.release_idle(keep);
-  return before - std::min<std::size_t>(before, backing_.held().current());
 }
 
 void Pool::Impl::close() noexcept {

@@ -116,9 +116,10 @@ class SpanEngine {
   /// A run of neighbouring ranges that belong to `owner` or to everybody. Looks at `budget` ranges.
   [[nodiscard]] Fit find_run(Owner owner, std::size_t bytes, std::size_t alignment,
                              std::size_t budget) const noexcept;
-  /// A run of neighbouring free ranges, whoever owns them, but for those that never pass. Walks
-  /// everything that is free.
-  [[nodiscard]] Fit find_any_run(std::size_t bytes, std::size_t alignment) const noexcept;
+  /// A run of neighbouring free ranges, whoever owns them, but for those that never pass and those
+  /// of the owners `without`. Walks everything that is free.
+  [[nodiscard]] Fit find_any_run(std::size_t bytes, std::size_t alignment,
+                                 const std::vector<Owner>& without = {}) const noexcept;
   /// The ranges that a fit covers, with their stamps.
   void pieces(const Fit& fit, std::size_t bytes, std::vector<Piece>& out) const;
 

@@ -22,6 +22,7 @@ struct World {
     std::size_t headroom = 0;
     MissPolicy on_miss = MissPolicy::map_first;
     double growth_step = 0;  // so that tests can count what is mapped
+    double idle_share = 0.15;
     std::uint32_t point_every_frees = 64;
     std::uint32_t wait_limit_ms = 10'000;
     bool immediate = false;
@@ -47,6 +48,7 @@ struct World {
     pool_config.headroom = config.headroom;
     pool_config.on_miss = config.on_miss;
     pool_config.growth_step = config.growth_step;
+    pool_config.idle_share = config.idle_share;
     pool_config.point_every_frees = config.point_every_frees;
     pool_config.wait_limit_ms = config.wait_limit_ms;
     pool_config.mode = config.mode;
