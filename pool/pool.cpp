@@ -270,7 +270,9 @@ void Pool::Impl::give_everything_back(std::vector<std::string>& lines) {
     lines.push_back("pool: closing: " + std::to_string(backing_.held().current()) +
                     " bytes could not be given back: " + backing_.last_failure());
   }
-  if (range_ != 0 && !source_.unreserve(range_, range_bytes_).ok()) {
+  // Addresses at which something is still mapped stay reserved: a driver refuses to free those.
+  const bool mapped = backing_.mapped().current() > 0;
+  if (range_ != 0 && (mapped || !source_.unreserve(range_, range_bytes_).ok())) {
     lines.push_back("pool: closing: the addresses could not be given back");
   }
   range_ = 0;

@@ -398,7 +398,10 @@ ExtentId SpanEngine::settle(ExtentId id) {
       joined = true;
     }
   }
-  enlist(id, owners_[at(id).stamp.owner]->queue_tail);
+  // Behind all that waits no longer: at the end, but for what is put back or was kept for a while.
+  ExtentId after = owners_[at(id).stamp.owner]->queue_tail;
+  while (after != 0 && at(after).stamp.point > at(id).stamp.point) after = at(after).queue_previous;
+  enlist(id, after);
   return id;
 }
 

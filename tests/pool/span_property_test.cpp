@@ -126,7 +126,8 @@ class Program {
     }
   }
 
-  // Whether there is a run of the owner's and everybody's ranges with one of the owner's among them.
+  // Whether there is a run of the owner's and everybody's ranges with one of the owner's among
+  // them.
   bool a_run_has(Owner owner, std::size_t bytes) const {
     std::size_t run = 0;
     bool own = false, found = false;

@@ -8,6 +8,7 @@
 
 #include "forebay/pool/pool.hpp"
 #include "forebay/pool/simulated.hpp"
+#include "tests/pool/hooked_timeline.hpp"
 
 namespace forebay::pool::test {
 
@@ -36,7 +37,8 @@ struct World {
   explicit World(const Config& config)
       : source(std::make_shared<SimulatedSource>(SimulatedSource::Options{
             .total = config.device, .virtual_memory = config.virtual_memory})),
-        timeline(std::make_shared<SimulatedTimeline>(config.immediate)) {
+        timeline(std::make_shared<SimulatedTimeline>(config.immediate)),
+        hooks(std::make_shared<HookedTimeline>(timeline)) {
     for (unsigned stream = 1; stream <= config.streams; ++stream) timeline->add_stream(stream);
     PoolConfig pool_config;
     pool_config.capacity = config.capacity;
@@ -52,7 +54,7 @@ struct World {
     pool_config.point_every_frees = config.point_every_frees;
     pool_config.wait_limit_ms = config.wait_limit_ms;
     pool_config.mode = config.mode;
-    pool = Pool(source, timeline, pool_config,
+    pool = Pool(source, hooks, pool_config,
                 [lines = log](std::string_view line) { lines->emplace_back(line); });
   }
 
@@ -79,6 +81,7 @@ struct World {
 
   std::shared_ptr<SimulatedSource> source;
   std::shared_ptr<SimulatedTimeline> timeline;
+  std::shared_ptr<HookedTimeline> hooks;  // what the pool sees of the timeline
   std::shared_ptr<std::vector<std::string>> log = std::make_shared<std::vector<std::string>>();
   Pool pool;
   mutable std::string trouble;
