@@ -20,16 +20,23 @@ void Backing::count(std::int64_t mapped, std::int64_t idle) noexcept {
   held_.set(mapped_.current() + idle_bytes_.current());
 }
 
-std::size_t Backing::left() const noexcept {
+std::size_t Backing::bytes_left() const noexcept {
   const std::size_t held = held_.current();
-  return round_down(held < limit_ ? std::min(limit_ - held, room_) : 0,
-                    source_.traits().granularity);
+  return held < limit_ ? std::min(limit_ - held, room_) : 0;
+}
+
+std::size_t Backing::left() const noexcept {
+  return round_down(bytes_left(), source_.traits().granularity);
 }
 
 std::size_t Backing::missing(std::size_t need) const noexcept {
   const std::size_t obtainable = idle_bytes_.current() + left();
   return need > obtainable ? need - obtainable : 0;
 }
+
+void Backing::take_room(std::size_t bytes) noexcept { room_ -= std::min(room_, bytes); }
+
+void Backing::give_room(std::size_t bytes) noexcept { room_ += std::min(~room_, bytes); }
 
 void Backing::limit(std::size_t bytes, std::size_t headroom) noexcept {
   limit_ = std::min(bytes, capacity_);
@@ -78,7 +85,7 @@ SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mappin
         failed("creating memory", result);
         break;
       }
-      room_ -= std::min(room_, created.bytes);
+      take_room(created.bytes);
       idle_.push_back(created);
       count(0, static_cast<std::int64_t>(created.bytes));
       best = idle_.end() - 1;
@@ -130,6 +137,7 @@ SourceResult Backing::take_region(std::size_t bytes, Mapping& made) {
   made = {0, bytes, 0};
   const SourceResult result = source_.allocate_region(bytes, &made.address);
   if (!result.ok()) return failed("allocating a region", result);
+  take_room(bytes);
   count(static_cast<std::int64_t>(bytes), 0);
   tell(made.address, bytes, true);
   return result;
@@ -153,7 +161,7 @@ SourceResult Backing::allocate_region(std::size_t bytes, std::size_t alignment, 
 
 SourceResult Backing::allocate_exactly(std::size_t bytes, std::size_t alignment, Mapping& made) {
   const std::size_t with_slack = bytes + (alignment > kMinAlignment ? alignment : 0);
-  if (with_slack > capacity_ - held_.current()) return {Outcome::out_of_memory, 0};
+  if (with_slack > bytes_left()) return {Outcome::out_of_memory, 0};
   return take_region(with_slack, made);
 }
 
@@ -164,6 +172,7 @@ SourceResult Backing::free_region(const Mapping& mapping) {
     tell(mapping.address, mapping.bytes, true);
     return failed("freeing a region", result);
   }
+  give_room(mapping.bytes);
   count(-static_cast<std::int64_t>(mapping.bytes), 0);
   return result;
 }
@@ -177,6 +186,7 @@ std::size_t Backing::release_idle(std::size_t keep) {
       continue;
     }
     released += idle_[i].bytes;
+    give_room(idle_[i].bytes);
     count(0, -static_cast<std::int64_t>(idle_[i].bytes));
     idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
   }

@@ -96,7 +96,10 @@ class Backing {
   SourceResult take_region(std::size_t bytes, Mapping& made);
   SourceResult failed(const char* call, SourceResult result);
   void count(std::int64_t mapped, std::int64_t idle) noexcept;
-  [[nodiscard]] std::size_t left() const noexcept;
+  void take_room(std::size_t bytes) noexcept;
+  void give_room(std::size_t bytes) noexcept;
+  [[nodiscard]] std::size_t bytes_left() const noexcept;
+  [[nodiscard]] std::size_t left() const noexcept;  // … in whole granules
 
   MeteredSource& source_;
   const std::size_t capacity_;

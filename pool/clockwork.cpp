@@ -87,11 +87,16 @@ bool Clockwork::settle(StreamState& state) {
     // The newest first: on an idle stream one question settles all.
     std::size_t count = state.recorded.size();
     if (!ask(state, state.recorded.back().point)) {
-      // Then the oldest, in steps that double as long as the answer is yes.
+      // Then the oldest, in steps that double as long as the answer is yes, and the last step by
+      // halves.
+      std::size_t refused = count;
       count = 0;
-      for (std::size_t reach = 1; reach < state.recorded.size(); reach *= 2) {
-        if (!ask(state, state.recorded[reach - 1].point)) break;
-        count = reach;
+      for (std::size_t reach = 1; reach < refused; reach *= 2) {
+        (ask(state, state.recorded[reach - 1].point) ? count : refused) = reach;
+      }
+      while (count > 0 && refused - count > 1) {
+        const std::size_t middle = count + (refused - count) / 2;
+        (ask(state, state.recorded[middle - 1].point) ? count : refused) = middle;
       }
     }
     if (count == 0) return progress;

@@ -57,7 +57,7 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
     return id;
   }
   if (growing(Growth::fill, soft)) return id;
-  if (soft < capacity && (growing(Growth::map, capacity) || growing(Growth::fill, capacity))) {
+  if (soft < capacity && (growing(Growth::move, capacity) || growing(Growth::fill, capacity))) {
     return id;
   }
   if (step(Rung::trim,
@@ -70,23 +70,38 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(config_.wait_limit_ms);
     while (std::chrono::steady_clock::now() < deadline && wait_for_oldest()) {
-      drop_all_spares(state);
       if (const ExtentId found = retry(request, state)) return found;
+      if (has_room(request.key, state)) return kNoExtent;
     }
     return kNoExtent;
   };
   if (!capture && step(Rung::wait, wait)) return id;
+  if (has_room(request.key, state)) return kNoExtent;
   throw_out_of_memory(request, state, climb.tried());
 }
 
 // What every later rung does once it has changed something.
 ExtentId Pool::Impl::retry(const Request& request, StreamState& state) {
   poll_everybody();
+  // What has come home may have emptied carriers.
+  if (drop_all_spares(state)) poll_everybody();
   Rung ignored = Rung::cache;
   ExtentId id = search(request, state);
   if (id == kNoExtent) id = grow(request, state, Growth::fill, config_.capacity, &ignored);
   if (id == kNoExtent && !state.keeps) id = steal(request, state);
   return id;
+}
+
+// Whether a carrier of this stream has room for a block, now that others gave way or were waited
+// for; or another's, which becomes this stream's.
+bool Pool::Impl::has_room(ClassKey key, StreamState& state) {
+  if (key == kSpanClass) return false;
+  {
+    const std::lock_guard lock(state.mutex);
+    if (state.cache.with_room(key) != nullptr) return true;
+  }
+  Rung ignored = Rung::cache;
+  return !state.keeps && adopt(key, state, &ignored);
 }
 
 bool Pool::Impl::relieve(std::size_t bytes) {
@@ -158,51 +173,60 @@ bool Pool::Impl::poll_everybody() {
 
 ExtentId Pool::Impl::steal(const Request& request, StreamState& state) {
   const std::lock_guard growth(growth_mutex_);
-  if (closed()) return kNoExtent;
-  ExtentId claim = kNoExtent;
-  std::vector<Piece> pieces;
-  {
-    const std::vector<StreamState*> others = open_states();
-    const std::lock_guard lock(engine_mutex_);
-    Fit best;
-    std::size_t waste = ~std::size_t{0};
-    for (const StreamState* other : others) {
-      if (other->keeps || other == &state) continue;
-      Fit fit = engine_.find_oldest(other->owner, request.span, request.alignment);
-      if (!fit) fit = engine_.find(other->owner, request.span, request.alignment);
-      if (fit && engine_.at(fit.first).bytes - request.span < waste) {
-        best = fit;
-        waste = engine_.at(fit.first).bytes - request.span;
+  std::vector<Owner> mute;
+  while (!closed()) {
+    std::vector<Piece> pieces;
+    const ExtentId claim = claim_from_others(request, state, mute, pieces);
+    if (claim == kNoExtent) return kNoExtent;
+    // The latest point of each stream that owned a piece.
+    std::vector<Stamp> stamps;
+    for (const Piece& piece : pieces) {
+      if (piece.stamp.owner == kEverybody || piece.stamp.owner == state.owner) continue;
+      const auto same = std::find_if(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
+        return stamp.owner == piece.stamp.owner;
+      });
+      if (same == stamps.end()) {
+        stamps.push_back(piece.stamp);
+      } else {
+        same->point = std::max(same->point, piece.stamp.point);
       }
     }
-    if (!best) best = engine_.find_any_run(request.span, request.alignment);
-    if (!best) return kNoExtent;
-    engine_.pieces(best, request.span, pieces);
-    claim = engine_.take(best, request.span);
-  }
-  // The latest point of each stream that owned a piece.
-  std::vector<Stamp> stamps;
-  for (const Piece& piece : pieces) {
-    if (piece.stamp.owner == kEverybody || piece.stamp.owner == state.owner) continue;
-    const auto same = std::find_if(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
-      return stamp.owner == piece.stamp.owner;
+    const auto refused = std::find_if_not(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
+      return clockwork_.await(state, *state_by_owner(stamp.owner), stamp.point);
     });
-    if (same == stamps.end()) {
-      stamps.push_back(piece.stamp);
-    } else {
-      same->point = std::max(same->point, piece.stamp.point);
+    const std::lock_guard lock(engine_mutex_);
+    sample_levels();
+    if (refused == stamps.end()) return claim;
+    // A stream that captures cannot be waited for; what others have may do.
+    engine_.put_back(claim, pieces);
+    mute.push_back(refused->owner);
+  }
+  return kNoExtent;
+}
+
+// A used extent of what other streams have freed, with the pieces that it was. REQUIRES:
+// growth_mutex_.
+ExtentId Pool::Impl::claim_from_others(const Request& request, const StreamState& state,
+                                       const std::vector<Owner>& without,
+                                       std::vector<Piece>& pieces) {
+  const std::vector<StreamState*> others = open_states();
+  const std::lock_guard lock(engine_mutex_);
+  Fit best;
+  std::size_t waste = ~std::size_t{0};
+  for (const StreamState* other : others) {
+    const bool mute = std::find(without.begin(), without.end(), other->owner) != without.end();
+    if (other->keeps || other == &state || mute) continue;
+    Fit fit = engine_.find_oldest(other->owner, request.span, request.alignment);
+    if (!fit) fit = engine_.find(other->owner, request.span, request.alignment);
+    if (fit && engine_.at(fit.first).bytes - request.span < waste) {
+      best = fit;
+      waste = engine_.at(fit.first).bytes - request.span;
     }
   }
-  const bool waits = std::all_of(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
-    return clockwork_.await(state, *state_by_owner(stamp.owner), stamp.point);
-  });
-  const std::lock_guard lock(engine_mutex_);
-  if (!waits) {
-    engine_.put_back(claim, pieces);
-    claim = kNoExtent;
-  }
-  sample_levels();
-  return claim;
+  if (!best) best = engine_.find_any_run(request.span, request.alignment, without);
+  if (!best) return kNoExtent;
+  engine_.pieces(best, request.span, pieces);
+  return engine_.take(best, request.span);
 }
 
 bool Pool::Impl::wait_for_oldest() {

@@ -15,9 +15,9 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
   // Noted before `close` can come between, which frees what is noted.
   const auto attempt = [&] {
     const std::lock_guard growth(growth_mutex_);
-    if (closed() || !backing_.allocate_exactly(request.bytes, request.alignment, region).ok()) {
-      return false;
-    }
+    if (closed()) return false;
+    backing_.limit(config_.capacity, config_.headroom);
+    if (!backing_.allocate_exactly(request.bytes, request.alignment, region).ok()) return false;
     const std::lock_guard lock(engine_mutex_);
     backing_.add(region);
     return true;

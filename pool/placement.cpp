@@ -47,7 +47,8 @@ SpanEngine::Placement SpanEngine::weigh(Owner owner, ExtentId first, Address add
             mapped.address < address || (mapped.address == extent.address && free(extent.previous));
       }
       if (extent.end() >= end) {
-        place.rests += mapped.address + mapped.bytes > end;
+        place.rests +=
+            mapped.address + mapped.bytes > end || (extent.end() == end && free(extent.next));
         return place;
       }
     } else if (may_take(owner, extent)) {

@@ -134,10 +134,11 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
       fold(*state);
       state = &arena_of(*state);
     }
-    const ClassKey key = router_.route(bytes, request.alignment);
+    request.key = router_.route(bytes, request.alignment);
     void* block = config_.mode == PoolMode::passthrough ? allocate_alone(request, *state, stream)
-                  : key == kSpanClass                   ? allocate_span(request, *state, stream)
-                                      : allocate_small(key, request, *state, stream);
+                  : request.key == kSpanClass
+                      ? allocate_span(request, *state, stream)
+                      : allocate_small(request.key, request, *state, stream);
     if (options.capture) fold(*state);
     if (block != nullptr) {
       if (recorder_ != nullptr) [[unlikely]] {
@@ -149,7 +150,8 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
   }
 }
 
-// Null if the state does not stand for the stream any more.
+// Null if it has to be tried again: the state does not stand for the stream any more, or a carrier
+// has room for the block.
 void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
   bool tick = false;
   {
@@ -162,6 +164,7 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   if (tick && clockwork_.tick(state)) complete(state);
   Rung rung = Rung::cache;
   const ExtentId id = obtain(request, state, &rung);
+  if (id == kNoExtent) return nullptr;
   const std::lock_guard lock(state.mutex);
   const std::lock_guard engine_lock(engine_mutex_);
   if (closed()) throw ClosedError("pool: allocate after the pool was closed");
@@ -191,17 +194,20 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
 
 std::size_t Pool::Impl::trim(std::size_t keep) {
   if (closed()) return 0;
+  const std::size_t before = backing_.held().current();
   while (wait_for_oldest()) {
   }
   poll_everybody();
   for (StreamState* state : open_states()) {
     if (!state->keeps) drop_spares(*state);
   }
-  return give_back(keep);
+  give_back(keep);
+  return before - std::min<std::size_t>(before, backing_.held().current());
 }
 
 std::size_t Pool::Impl::decay() {
   if (closed()) return 0;
+  const std::size_t before = backing_.held().current();
   poll_everybody();
   std::size_t keep = 0;
   {
@@ -209,17 +215,16 @@ std::size_t Pool::Impl::decay() {
     keep = std::max(needed_, needed_before_);
     needed_before_ = std::exchange(needed_, engine_.counts().used);
   }
-  return give_back(keep);
+  give_back(keep);
+  return before - std::min<std::size_t>(before, backing_.held().current());
 }
 
-std::size_t Pool::Impl::give_back(std::size_t keep) {
+void Pool::Impl::give_back(std::size_t keep) {
   const std::lock_guard growth(growth_mutex_);
   retry_stuck();
   close_retired();
-  const std::size_t before = backing_.held().current();
   backing_.release_idle(keep);
   while (backing_.held().current() > keep && give_back_one() > 0) backing_.release_idle(keep);
-  return before - std::min<std::size_t>(before, backing_.held().current());
 }
 
 void Pool::Impl::close() noexcept {
@@ -273,7 +278,9 @@ void Pool::Impl::give_everything_back(std::vector<std::string>& lines) {
     lines.push_back("pool: closing: " + std::to_string(backing_.held().current()) +
                     " bytes could not be given back: " + backing_.last_failure());
   }
-  if (range_ != 0 && !source_.unreserve(range_, range_bytes_).ok()) {
+  // Addresses at which something is still mapped stay reserved: a driver refuses to free those.
+  const bool mapped = backing_.mapped().current() > 0;
+  if (range_ != 0 && (mapped || !source_.unreserve(range_, range_bytes_).ok())) {
     lines.push_back("pool: closing: the addresses could not be given back");
   }
   range_ = 0;

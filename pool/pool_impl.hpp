@@ -33,7 +33,8 @@ struct Request {
   std::size_t span = 0;       // rounded up to kSpanUnit
   std::size_t alignment = 0;  // at least kMinAlignment
   const char* tag = nullptr;
-  bool low = false;  // a carrier: where it disturbs no large blocks, at the lowest address
+  ClassKey key = kSpanClass;  // of the block, which a carrier may serve as well
+  bool low = false;           // a carrier: where it disturbs no large blocks, at the lowest address
 };
 
 /// Locks, in the order in which they are taken (each may be skipped):
@@ -69,7 +70,7 @@ class Pool::Impl {
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
 
  private:
-  std::size_t give_back(std::size_t keep);
+  void give_back(std::size_t keep);
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
 
   // streams.cpp ----------------------------------------------------------------------------------
@@ -100,10 +101,13 @@ class Pool::Impl {
   // ladder.cpp -----------------------------------------------------------------------------------
   /// Climbs the ladder: times each rung and remembers which were tried.
   class Climb;
-  /// A used extent of `request.span` bytes for the stream. Throws OutOfMemory. No lock is held.
+  /// A used extent of `request.span` bytes for the stream; kNoExtent if a carrier of the stream has
+  /// room by now. Throws OutOfMemory. No lock is held.
   ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
   ExtentId search(const Request& request, StreamState& state);
   ExtentId steal(const Request& request, StreamState& state);
+  ExtentId claim_from_others(const Request& request, const StreamState& state,
+                             const std::vector<Owner>& without, std::vector<Piece>& pieces);
   ExtentId retry(const Request& request, StreamState& state);
   bool is_scattered(StreamState& state) const;
   bool poll_everybody();
@@ -111,6 +115,7 @@ class Pool::Impl {
   void complete(StreamState& state);
   bool wait_for_oldest();
   bool drop_all_spares(const StreamState& state);
+  bool has_room(ClassKey key, StreamState& state);
   bool relieve(std::size_t bytes);
 
   // growth.cpp -----------------------------------------------------------------------------------

@@ -274,9 +274,11 @@ Fit SpanEngine::find_run(Owner owner, std::size_t bytes, std::size_t alignment,
   return {};
 }
 
-Fit SpanEngine::find_any_run(std::size_t bytes, std::size_t alignment) const noexcept {
-  const auto usable = [](const Extent& e) {
-    return e.state == ExtentState::free && e.stamp.point != kNever;
+Fit SpanEngine::find_any_run(std::size_t bytes, std::size_t alignment,
+                             const std::vector<Owner>& without) const noexcept {
+  const auto usable = [&](const Extent& e) {
+    return e.state == ExtentState::free && e.stamp.point != kNever &&
+           std::find(without.begin(), without.end(), e.stamp.owner) == without.end();
   };
   for (const ExtentId first : islands_) {
     for (ExtentId id = first; id != 0; id = at(id).next) {
@@ -396,7 +398,10 @@ ExtentId SpanEngine::settle(ExtentId id) {
       joined = true;
     }
   }
-  enlist(id, owners_[at(id).stamp.owner]->queue_tail);
+  // Behind all that waits no longer: at the end, but for what is put back or was kept for a while.
+  ExtentId after = owners_[at(id).stamp.owner]->queue_tail;
+  while (after != 0 && at(after).stamp.point > at(id).stamp.point) after = at(after).queue_previous;
+  enlist(id, after);
   return id;
 }
 

@@ -65,14 +65,16 @@ struct SpanCounts {
 ///
 /// A search changes nothing and may fail; a commit (`take`, `free` …) cannot fail but for host
 /// memory. Costs: a search looks at no more than kProbe ranges in each of kProbeBins bins; commits
-/// are O(1). `find_run`, which joins ranges of different stamps, walks as far as its budget.
+/// are O(1), but that a range with an older point than the latest of its owner passes those with
+/// later ones. `find_run`, which joins ranges of different stamps, walks as far as its budget.
 /// Not thread-safe; the pool's engine lock guards it.
 ///
 /// Invariants:
 ///  1. The extents of an island tile it; all sizes and addresses are multiples of kSpanUnit.
 ///  2. Two free neighbours never have equal stamps (everybody's ranges are always joined);
 ///     two holes are never neighbours.
-///  3. A free range is in the bin of its size and in the queue of its owner.
+///  3. A free range is in the bin of its size and in the queue of its owner, which is in the order
+///     of points, so that what has passed is in front.
 class SpanEngine {
  public:
   struct Extent {
@@ -80,7 +82,7 @@ class SpanEngine {
     std::size_t bytes = 0;
     ExtentId previous = 0, next = 0;              // by address
     ExtentId bin_previous = 0, bin_next = 0;      // free and holes: the same bin
-    ExtentId queue_previous = 0, queue_next = 0;  // free with an owner: by time of the free
+    ExtentId queue_previous = 0, queue_next = 0;  // free with an owner: by point
     Stamp stamp;                                  // free
     Point since = 0;  // free: the earliest point that was put off to that of the stamp
     ExtentState state = ExtentState::used;
@@ -116,9 +118,10 @@ class SpanEngine {
   /// A run of neighbouring ranges that belong to `owner` or to everybody. Looks at `budget` ranges.
   [[nodiscard]] Fit find_run(Owner owner, std::size_t bytes, std::size_t alignment,
                              std::size_t budget) const noexcept;
-  /// A run of neighbouring free ranges, whoever owns them, but for those that never pass. Walks
-  /// everything that is free.
-  [[nodiscard]] Fit find_any_run(std::size_t bytes, std::size_t alignment) const noexcept;
+  /// A run of neighbouring free ranges, whoever owns them, but for those that never pass and those
+  /// of the owners `without`. Walks everything that is free.
+  [[nodiscard]] Fit find_any_run(std::size_t bytes, std::size_t alignment,
+                                 const std::vector<Owner>& without = {}) const noexcept;
   /// The ranges that a fit covers, with their stamps.
   void pieces(const Fit& fit, std::size_t bytes, std::vector<Piece>& out) const;
 

@@ -111,6 +111,9 @@ std::string SpanEngine::validate() const {
           at(id).queue_previous != before) {
         return lie(id, "is in the wrong queue");
       }
+      if (before != 0 && at(before).stamp.point > at(id).stamp.point) {
+        return lie(id, "is in its queue behind a later point");
+      }
       if (++queued > owner_extents[owner]) return lie(id, "is in a queue too many");
     }
     if (queued != owner_extents[owner] || state.queue_tail != before) {

@@ -226,3 +226,18 @@ TEST_CASE("pending memory does not move, nor does another stream's") {
   CHECK(world.pool.allocate(3 * kHandle, 1) != nullptr);
   CHECK(world.sound());
 }
+
+TEST_CASE("a region that gives way to a larger one makes room beside the headroom") {
+  World world(World::Config{.capacity = 64 * kMiB,
+                            .handle_size = 2 * kMiB,
+                            .headroom = 32 * kMiB,
+                            .immediate = true,
+                            .virtual_memory = false,
+                            .device = 40 * kMiB});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 2; ++i) blocks.push_back(world.pool.allocate(4 * kMiB, 1));
+  for (void* block : blocks) world.pool.deallocate(block, 1);
+  CHECK(world.pool.allocate(8 * kMiB, 1) != nullptr);
+  CHECK(world.source->free_bytes() == 32 * kMiB);
+  CHECK(world.sound());
+}

@@ -254,3 +254,47 @@ TEST_CASE("one stream runs far ahead of its device without a wait, and what it h
   CHECK(stats.timeline.waits == 0);
   CHECK(world.sound());
 }
+
+TEST_CASE("a stream that captures does not keep others' memory from being stolen") {
+  World world(World::Config{
+      .capacity = 8 * kMiB, .slab_max_block = 0, .buddy_max_block = 0, .wait_limit_ms = 0});
+  void* captured = world.pool.allocate(3 * kMiB, 1);
+  void* other = world.pool.allocate(4 * kMiB, 2);
+  work_and_free(world, captured, 1);
+  work_and_free(world, other, 2);
+  world.timeline->set_capturing(1, true);
+  // The captured stream's range fits more tightly, but nobody may wait for it now.
+  void* stolen = world.pool.allocate(3 * kMiB, 3);
+  CHECK(stolen == other);
+  CHECK(world.timeline->ordered(3, 2, 1));
+  CHECK(world.timeline->violations().empty());
+  CHECK(world.sound());
+}
+
+TEST_CASE("blocks that come home to a carrier while the ladder waits serve the request") {
+  World world(World::Config{.capacity = 2 * kMiB, .handle_size = 2 * kMiB});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(world.pool.allocate(200 * kKiB, 1));
+  // One of the chunk's blocks was freed by another stream too, and waits for both.
+  REQUIRE(world.pool.record_use(blocks.back(), 2) == Misuse::none);
+  world.timeline->work(2);
+  work_and_free(world, blocks.back(), 1);
+  CHECK(world.pool.allocate(200 * kKiB, 1) == blocks.back());
+  CHECK(world.pool.stats().host_waits > 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("above the soft limit idle memory moves before any is added") {
+  World world(World::Config{.capacity = 32 * kMiB,
+                            .handle_size = 2 * kMiB,
+                            .soft_limit = 8 * kMiB,
+                            .idle_share = 1,
+                            .immediate = true});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(world.pool.allocate(2 * kMiB, 1));
+  for (std::size_t i = 0; i < 8; i += 2) world.pool.deallocate(blocks[i], 1);
+  // Four handles are idle, of the six that are needed.
+  (void)world.pool.allocate(12 * kMiB, 1);
+  CHECK(world.pool.stats().held.current == 20 * kMiB);
+  CHECK(world.sound());
+}

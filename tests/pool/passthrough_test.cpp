@@ -94,3 +94,19 @@ TEST_CASE("in passthrough alignment is kept and the capacity holds") {
   CHECK(world.pool.stats().host_waits == 1);
   CHECK(world.sound());
 }
+
+TEST_CASE("the headroom holds in passthrough, and trim says what waiting gave back") {
+  World world(World::Config{.capacity = 64 * kMiB,
+                            .headroom = 30 * kMiB,
+                            .wait_limit_ms = 0,
+                            .device = 40 * kMiB,
+                            .mode = PoolMode::passthrough});
+  void* block = world.pool.allocate(8 * kMiB, 1);
+  CHECK_THROWS_AS(world.pool.allocate(3 * kMiB, 1), OutOfMemory);
+  CHECK(world.source->free_bytes() == 32 * kMiB);
+  world.timeline->work(1);
+  world.pool.deallocate(block, 1);
+  CHECK(world.pool.stats().held.current == 8 * kMiB);
+  CHECK(world.pool.trim() == 8 * kMiB);
+  CHECK(world.source->used_bytes() == 0);
+}

@@ -104,6 +104,20 @@ TEST_CASE("a block may end with the range behind a hole") {
   CHECK(longer.rests == 0);
 }
 
+TEST_CASE("a block that ends with a hole leaves the free range behind it as a rest") {
+  Bench bench(12);
+  bench.hole(2, 4);
+  bench.free(4, 5);
+  const Placement place = bench.place(2 * kCell);
+  CHECK(place.fill == kCell);
+  CHECK(Bench::cells(place.address) == 3);
+  // All of the hole would do, too, but for the free range behind it; behind all memory is none.
+  const Placement whole = bench.engine.find_placement(kEverybody, 2 * kCell, 2 * kCell, kCell);
+  CHECK(whole.fill == 2 * kCell);
+  CHECK(whole.rests == 0);
+  CHECK(Bench::cells(whole.address) == 12);
+}
+
 TEST_CASE("whole cells are filled from the side on which the block leaves the hole") {
   Bench bench(12);
   bench.hole(2, 8);

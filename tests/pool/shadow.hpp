@@ -46,6 +46,15 @@ class Shadow {
     segments_[begin].uses[stream] = timeline_.work(stream);
   }
   void give(Address begin) { live_.erase(begin); }
+  /// Whether a stream would have to wait before it may have the byte.
+  [[nodiscard]] bool waits(Address at, StreamId stream) const {
+    auto segment = segments_.upper_bound(at);
+    if (segment == segments_.begin() || (--segment)->second.end <= at) return false;
+    for (const auto& [user, work] : segment->second.uses) {
+      if (!timeline_.ordered(stream, user, work)) return true;
+    }
+    return false;
+  }
 
   [[nodiscard]] const std::map<Address, Address>& live() const { return live_; }
 

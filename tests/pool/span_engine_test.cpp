@@ -222,3 +222,26 @@ TEST_CASE("a hundred thousand operations leave only what lives") {
     CHECK(engine.metadata_bytes() < 4 * kMiB);
   }
 }
+
+TEST_CASE("what is put back waits in the order of points, not behind what was freed meanwhile") {
+  SpanEngine engine;
+  engine.open_owner(1);
+  engine.add_island(kBase, 64 * kMiB, false);
+  const auto take = [&](std::size_t bytes) {
+    return engine.take(engine.find(kEverybody, bytes, kUnit), bytes);
+  };
+  const ExtentId old = take(8 * kMiB);
+  (void)take(kUnit);
+  const ExtentId later = take(8 * kMiB);
+  (void)take(kUnit);
+  engine.free(old, {1, 1});
+  engine.free(later, {1, 9});
+  const Fit fit = engine.find_oldest(1, 8 * kMiB, kUnit);
+  std::vector<Piece> pieces;
+  engine.pieces(fit, 8 * kMiB, pieces);
+  engine.put_back(engine.take(fit, 8 * kMiB), pieces);
+  CHECK(engine.validate() == "");
+  CHECK(engine.oldest_point(1) == 1);
+  engine.complete(1, 5);
+  CHECK(engine.pending(1) == 8 * kMiB);
+}

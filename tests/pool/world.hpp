@@ -8,6 +8,7 @@
 
 #include "forebay/pool/pool.hpp"
 #include "forebay/pool/simulated.hpp"
+#include "tests/pool/hooked_timeline.hpp"
 
 namespace forebay::pool::test {
 
@@ -22,6 +23,7 @@ struct World {
     std::size_t headroom = 0;
     MissPolicy on_miss = MissPolicy::map_first;
     double growth_step = 0;  // so that tests can count what is mapped
+    double idle_share = 0.15;
     std::uint32_t point_every_frees = 64;
     std::uint32_t wait_limit_ms = 10'000;
     bool immediate = false;
@@ -36,7 +38,8 @@ struct World {
   explicit World(const Config& config)
       : source(std::make_shared<SimulatedSource>(SimulatedSource::Options{
             .total = config.device, .virtual_memory = config.virtual_memory})),
-        timeline(std::make_shared<SimulatedTimeline>(config.immediate)) {
+        timeline(std::make_shared<SimulatedTimeline>(config.immediate)),
+        hooks(std::make_shared<HookedTimeline>(timeline)) {
     for (unsigned stream = 1; stream <= config.streams; ++stream) timeline->add_stream(stream);
     PoolConfig pool_config;
     pool_config.capacity = config.capacity;
@@ -48,11 +51,12 @@ struct World {
     pool_config.headroom = config.headroom;
     pool_config.on_miss = config.on_miss;
     pool_config.growth_step = config.growth_step;
+    pool_config.idle_share = config.idle_share;
     pool_config.point_every_frees = config.point_every_frees;
     pool_config.wait_limit_ms = config.wait_limit_ms;
     pool_config.trace_ring_bytes = config.trace_ring_bytes;
     pool_config.mode = config.mode;
-    pool = Pool(source, timeline, pool_config,
+    pool = Pool(source, hooks, pool_config,
                 [lines = log](std::string_view line) { lines->emplace_back(line); });
   }
 
@@ -79,6 +83,7 @@ struct World {
 
   std::shared_ptr<SimulatedSource> source;
   std::shared_ptr<SimulatedTimeline> timeline;
+  std::shared_ptr<HookedTimeline> hooks;  // what the pool sees of the timeline
   std::shared_ptr<std::vector<std::string>> log = std::make_shared<std::vector<std::string>>();
   Pool pool;
   mutable std::string trouble;

@@ -1,0 +1,168 @@
+// Every short program of two streams on a pool of four handles. States that look the same from
+// outside are followed once.
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "forebay/pool/pool.hpp"
+#include "pool/units.hpp"
+#include "tests/pool/effort.hpp"
+#include "tests/pool/shadow.hpp"
+#include "tests/pool/world.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::pool;
+using forebay::pool::test::kSanitised;
+using forebay::pool::test::Shadow;
+using forebay::pool::test::TimeCall;
+using forebay::pool::test::World;
+
+namespace {
+
+constexpr std::size_t kHandle = 2 * kMiB;
+
+class LadderWorld {
+ public:
+  static constexpr unsigned kOperations = 17;
+
+  explicit LadderWorld(MissPolicy policy)
+      : world_(World::Config{.capacity = 4 * kHandle,
+                             .handle_size = kHandle,
+                             .slab_max_block = 0,
+                             .buddy_max_block = 0,
+                             .soft_limit = 3 * kHandle,
+                             .on_miss = policy,
+                             .point_every_frees = 2,
+                             .wait_limit_ms = 0,
+                             .streams = 2}),
+        shadow_(*world_.timeline) {}
+
+  // False where the operation means nothing.
+  bool apply(unsigned operation) {
+    if (operation < 8) return allocate(1 + operation % 2, kSizes[operation / 2]);
+    if (operation < 12) return free(operation % 2 == 0, 1 + (operation - 8) / 2);
+    if (operation < 14) return use(1 + operation % 2);
+    if (operation < 16) return world_.timeline->run(1 + operation % 2, 2) > 0;
+    world_.pool.trim(2 * kHandle);
+    return true;
+  }
+
+  void check() const { REQUIRE(world_.sound()); }
+
+  // Who has what, whose work on it is not done, and how far each stream is.
+  std::string look() const {
+    std::string text;
+    const auto add = [&](std::uint64_t value) { text += std::to_string(value) + ','; };
+    for (const Block& block : live_) {
+      add(block.address - base_);
+      add(block.bytes);
+      add(block.stream);
+    }
+    const PoolStats stats = world_.pool.stats();
+    add(stats.mapped.current);
+    add(stats.idle_handles.current);
+    for (const StreamStats& stream : stats.streams) {
+      add(stream.id);
+      add(stream.pending);
+    }
+    for (std::size_t at = 0; at < 32 * kHandle; at += kHandle / 2) {
+      text += world_.source->accessible(base_ + at, 512) ? 'm' : '-';
+      text += shadow_.waits(base_ + at, 1) ? 'w' : '-';
+      text += shadow_.waits(base_ + at, 2) ? 'w' : '-';
+    }
+    add(world_.timeline->live_points());
+    return text;
+  }
+  [[nodiscard]] const World& world() const { return world_; }
+
+ private:
+  static constexpr std::size_t kSizes[] = {kHandle / 2, kHandle, kHandle + kHandle / 2,
+                                           3 * kHandle};
+  struct Block {
+    Address address;
+    std::size_t bytes;
+    StreamId stream;
+  };
+
+  bool allocate(StreamId stream, std::size_t bytes) {
+    void* pointer = nullptr;
+    try {
+      pointer = world_.pool.allocate(bytes, stream);
+    } catch (const OutOfMemory&) {
+      // No time passes by itself here.
+      REQUIRE_THROWS_AS(world_.pool.allocate(bytes, stream), OutOfMemory);
+      return true;
+    }
+    const auto address = reinterpret_cast<Address>(pointer);
+    if (base_ == 0) base_ = address / (64 * kMiB) * (64 * kMiB);
+    REQUIRE(world_.source->accessible(address, bytes));
+    REQUIRE(shadow_.take(address, bytes, stream) == "");
+    live_.push_back({address, bytes, stream});
+    return true;
+  }
+  bool free(bool oldest, StreamId stream) {
+    if (live_.empty() || (!oldest && live_.size() == 1)) return false;
+    const auto at = oldest ? live_.begin() : live_.end() - 1;
+    const Block block = *at;
+    live_.erase(at);
+    void* pointer = reinterpret_cast<void*>(block.address);
+    if (block.stream != stream) {
+      REQUIRE(world_.pool.record_use(pointer, block.stream) == Misuse::none);
+    }
+    shadow_.give(block.address);
+    REQUIRE(world_.pool.try_deallocate(pointer, stream) == Misuse::none);
+    return true;
+  }
+  bool use(StreamId stream) {
+    if (live_.empty()) return false;
+    shadow_.use(live_.back().address, stream);
+    REQUIRE(world_.pool.record_use(reinterpret_cast<void*>(live_.back().address), stream) ==
+            Misuse::none);
+    return true;
+  }
+
+  World world_;
+  Shadow shadow_;
+  std::vector<Block> live_;
+  Address base_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("every short program of two streams on a pool of four handles") {
+  using Steps = std::basic_string<unsigned char>;
+  PoolStats all;
+  std::size_t states = 0;
+  for (const MissPolicy policy : {MissPolicy::map_first, MissPolicy::steal_first}) {
+    std::vector<Steps> frontier{{}};
+    std::unordered_set<std::string> seen;
+    const unsigned depth = kSanitised ? 3 : 5;
+    for (unsigned length = 0; length < depth; ++length) {
+      std::vector<Steps> next;
+      for (const Steps& steps : frontier) {
+        for (unsigned operation = 0; operation < LadderWorld::kOperations; ++operation) {
+          LadderWorld world(policy);
+          INFO("policy " << static_cast<int>(policy) << ", " << steps.size() << " steps, then "
+                         << operation);
+          for (const unsigned char earlier : steps) world.apply(earlier);
+          if (!world.apply(operation)) continue;
+          world.check();
+          if (length + 1 == depth) merge(all, world.world().pool.stats());
+          if (!seen.insert(world.look()).second) continue;
+          next.push_back(steps);
+          next.back().push_back(static_cast<unsigned char>(operation));
+        }
+      }
+      frontier.swap(next);
+    }
+    states += seen.size();
+  }
+  CHECK(states > (kSanitised ? 100u : 5'000u));
+  // All rungs but those that need time, carriers or a callback.
+  CHECK(all.ladder.map.count > 0);
+  CHECK(all.ladder.completed.count > 0);
+  CHECK(all.ladder.remap.count > 0);
+  CHECK(all.ladder.steal.count > 0);
+}
