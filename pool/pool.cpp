@@ -31,6 +31,10 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
   if (config.soft_limit == 0) config.soft_limit = config.capacity;
   require(config.soft_limit <= config.capacity, "soft_limit",
           "must be at most the capacity of " + std::to_string(config.capacity) + " bytes");
+  if (!traits.virtual_memory) config.backing = PoolBacking::malloc;
+  require(config.export_as == PoolExport::none ||
+              (config.backing == PoolBacking::vmm && config.mode == PoolMode::pooled),
+          "export", "must be \"none\" for memory that comes in regions, which have no handles");
   if (config.address_range == 0) config.address_range = 8 * config.capacity;
   config.address_range = round_up(config.address_range, granularity);
   require(config.address_range >= config.capacity, "address_range",
@@ -90,6 +94,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       backing_(source_, config_.capacity, config_.handle_size),
       engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
+  traits_.virtual_memory = config_.backing == PoolBacking::vmm;
   if (!traits_.virtual_memory || config_.mode == PoolMode::passthrough) {
     config_.address_range = 0;
     return;
@@ -324,6 +329,8 @@ Misuse Pool::try_deallocate(void* pointer, StreamId stream, std::size_t bytes) n
 Misuse Pool::record_use(const void* pointer, StreamId stream) noexcept {
   return impl_->record_use(pointer, stream);
 }
+
+BlockPieces Pool::pieces(const void* pointer) const { return impl_->pieces(pointer); }
 
 bool Pool::retire_stream(StreamId stream) noexcept { return impl_->retire_stream(stream); }
 std::size_t Pool::trim(std::size_t keep) { return impl_->trim(keep); }

@@ -56,6 +56,7 @@ class Pool::Impl {
   void report_misuse(Misuse misuse, const void* pointer, StreamId stream,
                      std::size_t bytes) noexcept;
   Misuse record_use(const void* pointer, StreamId stream) noexcept;
+  BlockPieces pieces(const void* pointer);
   bool retire_stream(StreamId stream) noexcept;
   std::size_t trim(std::size_t keep);
   void close() noexcept;

@@ -120,6 +120,7 @@ PoolStats Pool::Impl::stats() {
       },
       stats.ladder);
   source_.report(stats.driver);
+  if (traits_.free_waits) stats.device_syncs = stats.driver.free_region.count;
   clockwork_.report(stats.timeline);
   stats.host_waits = host_waits_.load(std::memory_order_relaxed);
   stats.latency_ns = {config_.latency_sample, allocate_latency_.percentiles(),

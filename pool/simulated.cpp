@@ -19,7 +19,7 @@ SimulatedSource::SimulatedSource(const Options& options)
     : options_(options), next_reservation_(kFirstReservation), next_region_(kFirstRegion) {}
 
 SourceTraits SimulatedSource::traits() const noexcept {
-  return {"simulated", options_.virtual_memory, options_.granularity, options_.total};
+  return {"simulated", options_.virtual_memory, options_.granularity, options_.total, true};
 }
 
 std::size_t SimulatedSource::free_bytes() const noexcept {

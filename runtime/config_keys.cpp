@@ -19,13 +19,20 @@ constexpr double kGiB = 1024 * kMiB;
 constexpr double kTiB = 1024 * kGiB;
 
 constexpr std::array<std::string_view, 2> kModes{"pooled", "passthrough"};
+constexpr std::array<std::string_view, 2> kBackings{"vmm", "malloc"};
+constexpr std::array<std::string_view, 3> kPeers{"none", "reachable", "all"};
+constexpr std::array<std::string_view, 2> kExports{"none", "fd"};
 constexpr std::array<std::string_view, 2> kMisuse{"log", "abort"};
 constexpr std::array<std::string_view, 2> kMiss{"map_first", "steal_first"};
 constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
 
-/// What a pool must have for a key to do anything: pooling (as against passthrough), or a range of
-/// addresses too, which pinned memory has not.
-enum class Needs : std::uint8_t { nothing, pooling, addresses };
+/// What a pool must have for a key to do anything: pooling (as against passthrough), or handles too
+/// (as against regions).
+enum class Needs : std::uint8_t { nothing, pooling, handles };
+
+/// Which pools have a key: all, or only that of a device, since pinned memory comes in regions and
+/// is everybody's.
+enum class Of : std::uint8_t { every, device };
 
 /// A key of a pool: the table has it once for each pool.
 struct PoolKey {
@@ -36,6 +43,7 @@ struct PoolKey {
   Needs needs;
   /// As Key::clash; the answer may name other keys, relative to the pool's object.
   std::string (*clash)(const PoolConfig&);
+  Of of = Of::every;
 };
 
 std::string no_clash(const PoolConfig&) { return {}; }
@@ -74,11 +82,12 @@ constexpr std::array kPoolKeys{
             "Bytes of addresses that are reserved once; 0 means eight times the capacity.",
             {2 * kMiB, 128 * kTiB, true},
             [](PoolConfig& c) -> Field { return &c.address_range; },
-            Needs::addresses,
+            Needs::handles,
             [](const PoolConfig& c) -> std::string {
               if (c.address_range == 0 || c.address_range >= c.capacity) return {};
               return "less than capacity (" + format_size(c.capacity) + ")";
-            }},
+            },
+            Of::device},
     PoolKey{"handle_size",
             "Bytes of a new piece of physical memory; 0 means by handle_count.",
             {2 * kMiB, 64 * kGiB, true},
@@ -107,15 +116,17 @@ constexpr std::array kPoolKeys{
             "that is free, free memory is moved to where it is needed instead of adding more.",
             {0, 1, false},
             [](PoolConfig& c) -> Field { return &c.idle_share; },
-            Needs::addresses,
-            no_clash},
+            Needs::handles,
+            no_clash,
+            Of::device},
     PoolKey{"growth_step",
             "Each growth adds this share of the memory held, or of 1/64 of the capacity if that is "
             "more, beyond what is needed.",
             {0, 1, false},
             [](PoolConfig& c) -> Field { return &c.growth_step; },
-            Needs::addresses,
-            no_clash},
+            Needs::handles,
+            no_clash,
+            Of::device},
     PoolKey{"slab/max_block",
             "Blocks up to this size come from slabs.",
             {256, 64 * kKiB, false},
@@ -168,6 +179,34 @@ constexpr std::array kPoolKeys{
             [](PoolConfig& c) -> Field { return &c.mode; },
             Needs::nothing,
             no_clash},
+    PoolKey{"backing",
+            "What the pool is made of: pieces of memory that are mapped where they are needed, or "
+            "regions from the driver's plain allocator; fixed when the pool is made.",
+            {},
+            [](PoolConfig& c) -> Field { return &c.backing; },
+            Needs::pooling,
+            no_clash,
+            Of::device},
+    PoolKey{"peers",
+            "Which other devices read and write the pool's memory: none, those that can reach it, "
+            "or all, where one that cannot is an error.",
+            {},
+            [](PoolConfig& c) -> Field { return &c.peers; },
+            Needs::nothing,
+            no_clash,
+            Of::device},
+    PoolKey{"export",
+            "Whether blocks can be given to other processes, as file descriptors.",
+            {},
+            [](PoolConfig& c) -> Field { return &c.export_as; },
+            Needs::handles,
+            [](const PoolConfig& c) -> std::string {
+              if (c.export_as == pool::PoolExport::none) return {};
+              if (c.mode != pool::PoolMode::pooled) return "impossible with mode \"passthrough\"";
+              if (c.backing == pool::PoolBacking::vmm) return {};
+              return "impossible with backing \"malloc\"";
+            },
+            Of::device},
     PoolKey{
         "on_misuse",
         "What follows a double free and the like: a line in the log, or the end of the process.",
@@ -177,12 +216,12 @@ constexpr std::array kPoolKeys{
         no_clash},
 };
 
-/// `has`: the most that the pool can have of what a key needs. `no_capacity`: what a capacity of 0
-/// means, in place of the description's @.
-void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Config::*member,
-              Needs has, std::string_view no_capacity) {
+/// `is`: of which pool it is a section. `no_capacity`: what a capacity of 0 means, in place of the
+/// description's @.
+void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Config::*member, Of is,
+              std::string_view no_capacity) {
   for (const PoolKey& pool_key : kPoolKeys) {
-    if (pool_key.needs > has) continue;
+    if (pool_key.of == Of::device && is != Of::device) continue;
     Key key;
     key.pointer = "/" + section + "/" + pool_key.name;
     key.description = pool_key.description;
@@ -193,8 +232,11 @@ void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Con
     key.field = [member, &pool_key](Config& c) { return pool_key.field(c.*member); };
     key.clash = [member, &pool_key](const Config& c) { return pool_key.clash(c.*member); };
     key.idle = [=, &pool_key](const Config& c) -> std::string {
-      if (pool_key.needs == Needs::nothing || (c.*member).mode == pool::PoolMode::pooled) return {};
-      return "/" + section + "/mode is \"passthrough\"";
+      const PoolConfig& config = c.*member;
+      if (pool_key.needs == Needs::nothing) return {};
+      if (config.mode != pool::PoolMode::pooled) return "/" + section + "/mode is \"passthrough\"";
+      if (pool_key.needs == Needs::pooling || config.backing == pool::PoolBacking::vmm) return {};
+      return "/" + section + "/backing is \"malloc\"";
     };
     keys.push_back(std::move(key));
   }
@@ -210,8 +252,8 @@ void add(
 
 std::vector<Key> make_table() {
   std::vector<Key> keys;
-  add_pool(keys, "pool", &Config::pool, Needs::addresses, "all memory of the device");
-  add_pool(keys, "pinned", &Config::pinned, Needs::pooling, "1 GiB");
+  add_pool(keys, "pool", &Config::pool, Of::device, "all memory of the device");
+  add_pool(keys, "pinned", &Config::pinned, Of::every, "1 GiB");
   add(keys, "/fusion/max_ops", "Operations of one program; an expression ends there.",
       {1, 4096, false}, [](Config& c) { return &c.fusion.max_ops; });
   add(keys, "/fusion/max_inputs", "Distinct inputs of one program.", {3, 64, false},
@@ -331,6 +373,10 @@ const std::vector<Key>& all() {
 std::vector<std::string_view> choices(const Key& key) {
   const Field field = field_of(key, Config{});
   if (std::holds_alternative<pool::PoolMode*>(field)) return {kModes.begin(), kModes.end()};
+  if (std::holds_alternative<pool::PoolBacking*>(field))
+    return {kBackings.begin(), kBackings.end()};
+  if (std::holds_alternative<pool::PoolPeers*>(field)) return {kPeers.begin(), kPeers.end()};
+  if (std::holds_alternative<pool::PoolExport*>(field)) return {kExports.begin(), kExports.end()};
   if (std::holds_alternative<pool::MisusePolicy*>(field)) return {kMisuse.begin(), kMisuse.end()};
   if (std::holds_alternative<pool::MissPolicy*>(field)) return {kMiss.begin(), kMiss.end()};
   if (std::holds_alternative<LogLevel*>(field)) return {kLevels.begin(), kLevels.end()};
@@ -406,9 +452,11 @@ std::string guide() {
       "key given twice, a wrong type, a value out of range and a key without effect are errors.\n"
       "`configs/default.json` spells every default; `configs/forebay.schema.json` is the schema\n"
       "for editors. `forebay config check FILE` checks a file.\n\n"
-      "`pool` is the memory of a device, `pinned` the pinned host memory of a CUDA device. In\n"
-      "passthrough mode a pool's `address_range`, `handle_size`, `slab` and `buddy` have no\n"
-      "effect and must be left out.\n\n"
+      "`pool` is the memory of a device, `pinned` the pinned host memory of a CUDA device. While\n"
+      "`mode` is \"passthrough\" or `backing` is \"malloc\", some of a pool's other keys have no\n"
+      "effect and must be left out; the message names them. [Sharing](sharing.md) explains "
+      "`peers`\n"
+      "and `export`.\n\n"
       "| JSON pointer | default | allowed | meaning |\n|---|---|---|---|\n";
   const Config defaults;
   for (const Key& key : all()) {

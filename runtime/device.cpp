@@ -48,6 +48,16 @@ void Device::require_open() const {
   }
 }
 
+ExportedBlock Device::export_block(const void*) {
+  require_open();
+  throw DeviceError("memory of " + id() + " cannot be exported; only a CUDA device's can");
+}
+
+ImportedBlock Device::import_block(const ExportedBlock&) {
+  require_open();
+  throw DeviceError("memory cannot be imported to " + id() + "; only to a CUDA device");
+}
+
 void* Device::extension_slot(std::type_index type,
                              const std::function<std::shared_ptr<void>()>& make) {
   require_open();  // first: in a forked child the mutex may be locked for ever

@@ -23,6 +23,7 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   [[nodiscard]] const driver::CudaApi& api() const noexcept { return *api_; }
+  [[nodiscard]] std::shared_ptr<const driver::CudaApi> shared_api() const { return api_; }
   [[nodiscard]] CUdevice device() const noexcept { return device_; }
   [[nodiscard]] CUcontext native() const noexcept { return context_; }
 

@@ -5,11 +5,42 @@
 #include <utility>
 
 #include "forebay/runtime/log.hpp"
+#include "runtime/cuda/block_files.hpp"
+#include "runtime/cuda/cuda_vmm_source.hpp"
 #include "runtime/cuda/kernel_cache.hpp"
+#include "runtime/cuda/peers.hpp"
 
 namespace forebay::cuda {
 
 using driver::CudaApi;
+
+namespace {
+
+/// The source that the configuration wants, or, with a line in the log, the one that the device
+/// has.
+std::shared_ptr<CudaMallocSource> make_memory(const std::shared_ptr<Context>& context, int index,
+                                              pool::PoolConfig& config) {
+  const CudaApi& api = context->api();
+  const std::vector<CUdevice> peers = find_peers(api, index, config.peers);
+  const std::string id = "cuda:" + std::to_string(index);
+  const bool wants_mapping =
+      config.backing == pool::PoolBacking::vmm && config.mode == pool::PoolMode::pooled;
+  if (wants_mapping && !CudaVmmSource::supported(api, context->device())) {
+    if (config.export_as != pool::PoolExport::none) {
+      throw DeviceError(id + " has no virtual memory management, so its memory cannot be " +
+                        "exported; /pool/export must be \"none\"");
+    }
+    config.backing = pool::PoolBacking::malloc;
+    log(LogLevel::warn, id + " has no virtual memory management: its pool is made of regions, as " +
+                            "with /pool/backing \"malloc\"");
+  } else if (wants_mapping) {
+    return std::make_shared<CudaVmmSource>(context,
+                                           CudaVmmSource::Options{peers, config.export_as});
+  }
+  return std::make_shared<CudaMallocSource>(context, peers);
+}
+
+}  // namespace
 
 /// A stream of the device; a created one ends with its last handle.
 class CudaDevice::StreamState final : public Stream::State {
@@ -106,7 +137,7 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
                        std::unique_ptr<Compiler> compiler)
     : Device(std::move(info), std::move(config)),
       context_(std::move(context)),
-      memory_(std::make_shared<CudaVmmSource>(context_)),
+      memory_(make_memory(context_, info_.index, config_.pool)),
       pinned_memory_(std::make_shared<CudaPinnedSource>(context_)),
       timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       pinned_timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
@@ -178,6 +209,22 @@ void CudaDevice::end_stream(pool::StreamId id) noexcept {
   streams_.erase(found);
 }
 
+ExportedBlock CudaDevice::export_block(const void* pointer) {
+  require_open();
+  if (config_.pool.export_as == pool::PoolExport::none) {
+    throw ConfigError("the memory of " + id() +
+                      " was not made for export; set /pool/export to \"fd\"");
+  }
+  make_current();
+  return export_pieces(api(), pool_.pieces(pointer));
+}
+
+ImportedBlock CudaDevice::import_block(const ExportedBlock& block) {
+  require_open();
+  make_current();
+  return import_pieces(context_->shared_api(), context_->device(), block);
+}
+
 void CudaDevice::synchronize() {
   require_open();
   make_current();
@@ -199,6 +246,7 @@ void CudaDevice::shut_down() noexcept {
     }
   }
   streams_.clear();
+  memory_->release_peers();
   context_->release();
 }
 

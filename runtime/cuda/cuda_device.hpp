@@ -12,9 +12,9 @@
 
 #include "forebay/runtime/device.hpp"
 #include "runtime/cuda/context.hpp"
+#include "runtime/cuda/cuda_malloc_source.hpp"
 #include "runtime/cuda/cuda_pinned_source.hpp"
 #include "runtime/cuda/cuda_timeline.hpp"
-#include "runtime/cuda/cuda_vmm_source.hpp"
 #include "runtime/driver/cuda_api.hpp"
 
 namespace forebay::cuda {
@@ -30,8 +30,8 @@ class KernelCache;
 /// context current on the calling thread first.
 class CudaDevice final : public Device {
  public:
-  /// Retains the primary context, makes the pools and the default stream. Throws DeviceError,
-  /// DriverError.
+  /// Retains the primary context, makes the pools and the default stream. Throws DeviceError (also
+  /// for a configuration of the pool that the device cannot serve), DriverError.
   static std::shared_ptr<CudaDevice> open(std::shared_ptr<const driver::CudaApi> api, int index,
                                           const Config& config);
   ~CudaDevice() override;
@@ -46,6 +46,8 @@ class CudaDevice final : public Device {
   [[nodiscard]] KernelCache& kernels() noexcept { return *kernels_; }
 
   [[nodiscard]] Stream create_stream() override;
+  [[nodiscard]] ExportedBlock export_block(const void* pointer) override;
+  [[nodiscard]] ImportedBlock import_block(const ExportedBlock& block) override;
   void synchronize() override;
   [[nodiscard]] std::size_t free_bytes() const noexcept override;
   [[nodiscard]] std::uint64_t driver_calls() const noexcept override;
@@ -60,7 +62,7 @@ class CudaDevice final : public Device {
   void end_stream(pool::StreamId id) noexcept;
 
   std::shared_ptr<Context> context_;
-  std::shared_ptr<CudaVmmSource> memory_;
+  std::shared_ptr<CudaMallocSource> memory_;
   std::shared_ptr<CudaPinnedSource> pinned_memory_;
   // One for each pool: each numbers the points of a stream by itself.
   std::shared_ptr<CudaTimeline> timeline_;

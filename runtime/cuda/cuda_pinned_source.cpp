@@ -10,13 +10,9 @@ namespace forebay::cuda {
 
 using driver::CudaApi;
 using pool::Address;
-using pool::Handle;
-using pool::Outcome;
 using pool::SourceResult;
 
 namespace {
-
-constexpr SourceResult kUnsupported{Outcome::failed, CUDA_ERROR_NOT_SUPPORTED};
 
 std::size_t bytes_of_pages(int which) noexcept {
   const long pages = sysconf(which);
@@ -31,21 +27,12 @@ CudaPinnedSource::CudaPinnedSource(std::shared_ptr<const Context> context)
     : context_(std::move(context)) {}
 
 pool::SourceTraits CudaPinnedSource::traits() const noexcept {
-  constexpr std::size_t kGranularity = std::size_t{2} << 20;
   return {"cuda-pinned", false, kGranularity, bytes_of_pages(_SC_PHYS_PAGES)};
 }
 
 std::size_t CudaPinnedSource::free_bytes() const noexcept {
   return bytes_of_pages(_SC_AVPHYS_PAGES);
 }
-
-SourceResult CudaPinnedSource::reserve(std::size_t, Address*) noexcept { return kUnsupported; }
-SourceResult CudaPinnedSource::unreserve(Address, std::size_t) noexcept { return kUnsupported; }
-SourceResult CudaPinnedSource::create(std::size_t, Handle*) noexcept { return kUnsupported; }
-SourceResult CudaPinnedSource::map(Address, std::size_t, Handle) noexcept { return kUnsupported; }
-SourceResult CudaPinnedSource::set_access(Address, std::size_t) noexcept { return kUnsupported; }
-SourceResult CudaPinnedSource::unmap(Address, std::size_t) noexcept { return kUnsupported; }
-SourceResult CudaPinnedSource::release(Handle, std::size_t) noexcept { return kUnsupported; }
 
 SourceResult CudaPinnedSource::allocate_region(std::size_t bytes, Address* address) noexcept {
   return in_context(*context_, [&](const CudaApi& api) {

@@ -12,36 +12,56 @@ using pool::Address;
 using pool::Handle;
 using pool::SourceResult;
 
-CudaVmmSource::CudaVmmSource(std::shared_ptr<const Context> context)
-    : context_(std::move(context)) {
+namespace {
+
+bool has(const CudaApi& api, CUdevice device, CUdevice_attribute what) {
+  int value = 0;
+  check(api, api.cuDeviceGetAttribute(&value, what, device), "cuDeviceGetAttribute");
+  return value != 0;
+}
+
+}  // namespace
+
+bool CudaVmmSource::supported(const CudaApi& api, CUdevice device) {
+  return has(api, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+}
+
+CudaVmmSource::CudaVmmSource(std::shared_ptr<const Context> context, const Options& options)
+    : CudaMallocSource(std::move(context)) {
   const CudaApi& api = context_->api();
   const CUdevice device = context_->device();
-  int supported = 0;
-  check(api,
-        api.cuDeviceGetAttribute(&supported,
-                                 CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device),
-        "cuDeviceGetAttribute");
-  if (supported == 0) {
-    throw DeviceError("the device has no virtual memory management, which the pool needs");
+  if (!supported(api, device)) {
+    throw DeviceError(
+        "the device has no virtual memory management; /pool/backing must be "
+        "\"malloc\"");
   }
   kind_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   kind_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   kind_.location.id = device;
+  if (options.export_as == pool::PoolExport::fd) {
+    if (!has(api, device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)) {
+      throw DeviceError(
+          "the device cannot export memory as file descriptors; /pool/export must "
+          "be \"none\"");
+    }
+    kind_.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  }
+  access_.push_back({kind_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+  for (const CUdevice peer : options.peers) {
+    access_.push_back(access_.front());
+    access_.back().location.id = peer;
+  }
   check(api,
         api.cuMemGetAllocationGranularity(&granularity_, &kind_, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
         "cuMemGetAllocationGranularity");
-  check(api, api.cuDeviceTotalMem(&total_, device), "cuDeviceTotalMem");
 }
 
 pool::SourceTraits CudaVmmSource::traits() const noexcept {
-  return {"cuda-vmm", true, granularity_, total_};
-}
-
-std::size_t CudaVmmSource::free_bytes() const noexcept {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  const auto ask = [&](const CudaApi& api) { return api.cuMemGetInfo(&free, &total); };
-  return in_context(*context_, ask).ok() ? free : 0;
+  pool::SourceTraits traits = CudaMallocSource::traits();
+  traits.name = "cuda-vmm";
+  traits.virtual_memory = true;
+  traits.granularity = granularity_;
+  return traits;
 }
 
 SourceResult CudaVmmSource::reserve(std::size_t bytes, Address* address) noexcept {
@@ -74,8 +94,7 @@ SourceResult CudaVmmSource::map(Address address, std::size_t bytes, Handle handl
 
 SourceResult CudaVmmSource::set_access(Address address, std::size_t bytes) noexcept {
   return in_context(*context_, [&](const CudaApi& api) {
-    const CUmemAccessDesc access{kind_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    return api.cuMemSetAccess(address, bytes, &access, 1);
+    return api.cuMemSetAccess(address, bytes, access_.data(), access_.size());
   });
 }
 
@@ -85,23 +104,6 @@ SourceResult CudaVmmSource::unmap(Address address, std::size_t bytes) noexcept {
 
 SourceResult CudaVmmSource::release(Handle handle, std::size_t /*bytes*/) noexcept {
   return in_context(*context_, [&](const CudaApi& api) { return api.cuMemRelease(handle); });
-}
-
-SourceResult CudaVmmSource::allocate_region(std::size_t bytes, Address* address) noexcept {
-  return in_context(*context_, [&](const CudaApi& api) {
-    const RelaxedCapture relaxed(api);
-    CUdeviceptr start = 0;
-    const CUresult result = api.cuMemAlloc(&start, bytes);
-    *address = start;
-    return result;
-  });
-}
-
-SourceResult CudaVmmSource::free_region(Address address, std::size_t /*bytes*/) noexcept {
-  return in_context(*context_, [&](const CudaApi& api) {
-    const RelaxedCapture relaxed(api);
-    return api.cuMemFree(address);
-  });
 }
 
 }  // namespace forebay::cuda

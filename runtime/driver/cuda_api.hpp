@@ -26,12 +26,14 @@ inline constexpr int kMinimumDriver = 12040;
   X(cuDeviceGetName, 2000)                               \
   X(cuDeviceGetAttribute, 2000)                          \
   X(cuDeviceTotalMem, 3020)                              \
+  X(cuDeviceCanAccessPeer, 4000)                         \
   X(cuDevicePrimaryCtxRetain, 7000)                      \
   X(cuDevicePrimaryCtxRelease, 11000)                    \
   X(cuDevicePrimaryCtxGetState, 7000)                    \
   X(cuCtxSetCurrent, 4000)                               \
   X(cuCtxGetCurrent, 4000)                               \
   X(cuCtxSynchronize, 2000)                              \
+  X(cuCtxEnablePeerAccess, 4000)                         \
   X(cuMemGetInfo, 3020)                                  \
   X(cuMemAlloc, 3020)                                    \
   X(cuMemFree, 3020)                                     \
@@ -49,6 +51,8 @@ inline constexpr int kMinimumDriver = 12040;
   X(cuMemUnmap, 10020)                                   \
   X(cuMemSetAccess, 10020)                               \
   X(cuMemGetAllocationGranularity, 10020)                \
+  X(cuMemExportToShareableHandle, 10020)                 \
+  X(cuMemImportFromShareableHandle, 10020)               \
   X(cuMemcpyAsync, 4000)                                 \
   X(cuMemcpyHtoDAsync, 3020)                             \
   X(cuMemcpyDtoHAsync, 3020)                             \

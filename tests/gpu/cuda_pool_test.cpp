@@ -164,6 +164,18 @@ TEST_CASE("blocks keep their bytes until their last user is done, on several str
   CHECK(stamper.device().pool().validate() == "");
 }
 
+TEST_CASE("in a pool of regions the same holds") {
+  FOREBAY_REQUIRE_DEVICE();
+  Config config;
+  config.pool.capacity = 1024 * kMiB;
+  config.pool.backing = pool::PoolBacking::malloc;
+  constexpr std::size_t kStreams = 4;
+  Stamper stamper(config, kStreams);
+  churn(stamper, kStreams, 20000, 24);
+  CHECK(stamper.wrong_words() == 0);
+  CHECK(stamper.device().pool().validate() == "");
+}
+
 TEST_CASE("in passthrough the same holds") {
   FOREBAY_REQUIRE_DEVICE();
   Config config;

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/cuda_vmm_source.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/device.hpp"
 #include "tests/support/driver_pieces.hpp"
+#include "tests/support/source_contract.hpp"
 
 using namespace forebay;
 using namespace forebay::test;
@@ -58,6 +60,19 @@ TEST_CASE("device memory is created, mapped side by side, copied across and give
   CHECK(source.free_region(region, 1000).ok());
   CHECK(source.create(2 * source.traits().total / unit * unit, &handles[0]).outcome ==
         pool::Outcome::out_of_memory);
+}
+
+TEST_CASE("the driver's memory keeps the contract of sources") {
+  FOREBAY_REQUIRE_DEVICE();
+  Bench bench;
+  cuda::CudaVmmSource mapped(bench.context);
+  keeps_source_contract(mapped, true);
+  cuda::CudaVmmSource exportable(bench.context, {{}, pool::PoolExport::fd});
+  keeps_source_contract(exportable, true);
+  cuda::CudaMallocSource regions(bench.context);
+  keeps_source_contract(regions, true);
+  cuda::CudaPinnedSource pinned(bench.context);
+  keeps_source_contract(pinned, false);
 }
 
 TEST_CASE("pinned memory goes to the device and back") {

@@ -72,3 +72,7 @@ TEST_CASE("the driver keeps the contract on captures") {
   FOREBAY_REQUIRE_DEVICE();
   hold_against(capture_contract());
 }
+TEST_CASE("the driver keeps the contract on sharing") {
+  FOREBAY_REQUIRE_DEVICE();
+  hold_against(sharing_contract());
+}

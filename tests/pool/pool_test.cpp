@@ -136,3 +136,51 @@ TEST_CASE("no addresses, no pool") {
   source->fail(SourceCall::reserve, 1, false);
   CHECK_THROWS_AS(Pool(source, std::make_shared<SimulatedTimeline>(), {}), DriverError);
 }
+
+TEST_CASE("a pool may be made of regions where there is virtual memory") {
+  World world(World::Config{.immediate = true, .backing = PoolBacking::malloc});
+  CHECK(world.pool.config().backing == PoolBacking::malloc);
+  CHECK(world.pool.config().address_range == 0);
+  void* small = world.pool.allocate(1000, 1);
+  void* large = world.pool.allocate(50 * kMiB, 1);
+  CHECK(world.source->reservations() == 0);
+  CHECK(world.source->handles() == 0);
+  CHECK(world.source->regions() == 2);
+  CHECK(world.source->accessible(reinterpret_cast<Address>(large), 50 * kMiB));
+  CHECK(world.pool.stats().device_syncs == 0);
+  world.pool.deallocate(large, 1);
+  world.pool.deallocate(small, 1);
+  world.pool.trim();
+  CHECK(world.source->regions() == 0);
+  CHECK(world.pool.stats().device_syncs == 2);  // what it costs to give a region back
+  CHECK(world.sound());
+}
+
+TEST_CASE("a source without virtual memory makes a pool of regions") {
+  const World world(World::Config{.virtual_memory = false});
+  CHECK(world.pool.config().backing == PoolBacking::malloc);
+}
+
+TEST_CASE("regions cannot be exported") {
+  const auto refusal = [](const PoolConfig& config, bool virtual_memory) -> std::string {
+    try {
+      const Pool pool(std::make_shared<SimulatedSource>(
+                          SimulatedSource::Options{.virtual_memory = virtual_memory}),
+                      std::make_shared<SimulatedTimeline>(), config);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  PoolConfig config;
+  config.export_as = PoolExport::fd;
+  CHECK(refusal(config, true).empty());
+  const std::string line =
+      "/pool/export: must be \"none\" for memory that comes in regions, which have no handles";
+  CHECK(refusal(config, false) == line);
+  config.backing = PoolBacking::malloc;
+  CHECK(refusal(config, true) == line);
+  config.backing = PoolBacking::vmm;
+  config.mode = PoolMode::passthrough;
+  CHECK(refusal(config, true) == line);
+}

@@ -31,6 +31,7 @@ struct World {
     std::size_t device = std::size_t{1} << 30;
     std::size_t trace_ring_bytes = 0;
     PoolMode mode = PoolMode::pooled;
+    PoolBacking backing = PoolBacking::vmm;
     unsigned streams = 4;  // 1, 2, 3 …
   };
 
@@ -56,6 +57,7 @@ struct World {
     pool_config.wait_limit_ms = config.wait_limit_ms;
     pool_config.trace_ring_bytes = config.trace_ring_bytes;
     pool_config.mode = config.mode;
+    pool_config.backing = config.backing;
     pool = Pool(source, hooks, pool_config,
                 [lines = log](std::string_view line) { lines->emplace_back(line); });
   }

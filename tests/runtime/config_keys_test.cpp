@@ -34,8 +34,10 @@ TEST_CASE("Every key stands once, reaches a field of its own, and its default is
   }
   CHECK(pointers.count("/pool/slab/max_block") == 1);
   CHECK(pointers.count("/pinned/capacity") == 1);
-  // Pinned memory comes in regions wherever the driver has them.
-  CHECK(pointers.count("/pinned/address_range") == 0);
+  // Pinned memory comes in regions, and is everybody's already.
+  for (const char* key : {"address_range", "backing", "peers", "export"}) {
+    CHECK(pointers.count(std::string("/pinned/") + key) == 0);
+  }
 }
 
 TEST_CASE("Keys of one object stand together") {
@@ -117,6 +119,15 @@ TEST_CASE("Values that do not fit together are found") {
   config.pool.handle_size = (std::size_t{2} << 20) + 4096;
   CHECK(keys::complaint(key_at("/pool/handle_size"), config).find("not a multiple of 2 MiB") !=
         std::string::npos);
+  config = {};
+  config.pool.export_as = pool::PoolExport::fd;
+  CHECK(keys::complaint(key_at("/pool/export"), config).empty());
+  config.pool.backing = pool::PoolBacking::malloc;
+  CHECK(keys::complaint(key_at("/pool/export"), config) ==
+        "found \"fd\", which is impossible with backing \"malloc\"; allowed is one of \"none\", "
+        "\"fd\"");
+  config.pool.mode = pool::PoolMode::passthrough;
+  CHECK(keys::complaint(key_at("/pool/export"), config).find("passthrough") != std::string::npos);
   config = {};
   config.upload.ring_bytes = std::size_t{64} << 10;
   CHECK(

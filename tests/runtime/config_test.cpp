@@ -42,7 +42,8 @@ TEST_CASE("Every kind of value is read") {
   const Config config = Config::parse(R"({
     "pool": {"capacity": "1.5 GiB", "address_range": 17179869184, "handle_size": "4 MiB",
              "slab": {"max_block": "32 KiB"}, "buddy": {"max_block": 0}, "points": {"every_frees": 8},
-             "wait_limit_ms": 0, "latency_sample": 1, "mode": "pooled", "on_misuse": "abort"},
+             "wait_limit_ms": 0, "latency_sample": 1, "mode": "pooled", "backing": "vmm",
+             "peers": "reachable", "export": "fd", "on_misuse": "abort"},
     "pinned": {"capacity": "64 MiB", "mode": "passthrough"},
     "fusion": {"max_ops": 17, "max_inputs": 5, "max_height": 9, "pinned_fraction": 0.25},
     "upload": {"ring_bytes": "8 MiB", "chunk_bytes": 65536, "threads": 3},
@@ -59,6 +60,9 @@ TEST_CASE("Every kind of value is read") {
   CHECK(config.pool.wait_limit_ms == 0);
   CHECK(config.pool.latency_sample == 1);
   CHECK(config.pool.mode == pool::PoolMode::pooled);
+  CHECK(config.pool.backing == pool::PoolBacking::vmm);
+  CHECK(config.pool.peers == pool::PoolPeers::reachable);
+  CHECK(config.pool.export_as == pool::PoolExport::fd);
   CHECK(config.pool.on_misuse == pool::MisusePolicy::abort);
   CHECK(config.pinned.capacity == std::size_t{64} << 20);
   CHECK(config.pinned.mode == pool::PoolMode::passthrough);
@@ -198,6 +202,26 @@ TEST_CASE("Keys without effect are refused, and only there") {
   refuses(R"({"pool": {"buddy": {"max_block": "1 MiB"}, "mode": "passthrough"}})",
           "c.json: /pool/buddy/max_block: the key has no effect while /pool/mode is "
           "\"passthrough\"; leave it out");
+  for (const std::string key : {"address_range\": \"64 GiB", "export\": \"fd"}) {
+    INFO(key);
+    const std::string line = complaint("{\"pool\": {\"backing\": \"malloc\", \"" + key + "\"}}");
+    CHECK(line == "c.json: /pool/" + key.substr(0, key.find('"')) +
+                      ": the key has no effect while /pool/backing is \"malloc\"; leave it out");
+  }
+  refuses(R"({"pool": {"backing": "malloc", "idle_share": 0.1}})",
+          "c.json: /pool/idle_share: the key has no effect while /pool/backing is \"malloc\"; "
+          "leave it out");
+  refuses(R"({"pool": {"backing": "malloc", "growth_step": 0.1}})",
+          "c.json: /pool/growth_step: the key has no effect while /pool/backing is \"malloc\"; "
+          "leave it out");
+  refuses(R"({"pool": {"mode": "passthrough", "backing": "malloc"}})",
+          "c.json: /pool/backing: the key has no effect while /pool/mode is \"passthrough\"; "
+          "leave it out");
+  CHECK(complaint(R"({"pool": {"backing": "malloc", "handle_size": "4 MiB", "peers": "all"}})")
+            .empty());
+  CHECK(complaint(R"({"pool": {"mode": "passthrough", "peers": "reachable"}})").empty());
+  refuses(R"({"pinned": {"peers": "all"}})",
+          "c.json: /pinned/peers: unknown key; the nearest known key is /pool/peers");
   CHECK(complaint(R"({"pool": {"mode": "passthrough"}, "pinned": {"handle_size": "4 MiB"}})")
             .empty());
   CHECK(complaint(R"({"pool": {"mode": "passthrough", "capacity": "8 MiB"}})").empty());

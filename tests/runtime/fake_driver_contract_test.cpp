@@ -10,7 +10,9 @@ namespace {
 void hold_against(std::span<const ContractClause> clauses) {
   for (const ContractClause& clause : clauses) {
     DYNAMIC_SECTION(clause.name) {
-      FakeDriver fake;
+      FakeDriver::Options two;
+      two.devices = 2;
+      FakeDriver fake(two);
       clause.check({fake.api(), [&](CUstream stream) { fake.hold(stream); },
                     [&](CUstream stream) { fake.let_go(stream); }});
       CHECK(fake.leaks() == "");
@@ -23,3 +25,4 @@ void hold_against(std::span<const ContractClause> clauses) {
 TEST_CASE("the fake driver keeps the contract on memory") { hold_against(memory_contract()); }
 TEST_CASE("the fake driver keeps the contract on streams") { hold_against(stream_contract()); }
 TEST_CASE("the fake driver keeps the contract on captures") { hold_against(capture_contract()); }
+TEST_CASE("the fake driver keeps the contract on sharing") { hold_against(sharing_contract()); }

@@ -23,6 +23,7 @@ FakeState::FakeState(const FakeDriver::Options& chosen)
       serial(++g_serial),
       used(static_cast<std::size_t>(chosen.devices)),
       retained(static_cast<std::size_t>(chosen.devices)),
+      peers(static_cast<std::size_t>(chosen.devices)),
       file(memfd_create("fake_driver", MFD_CLOEXEC)) {
   if (file < 0) {
     throw std::runtime_error("the fake driver has no memory file");
@@ -38,6 +39,11 @@ FakeState::~FakeState() {
   }
   for (const auto& [address, bytes] : pinned) {
     munmap(reinterpret_cast<void*>(address), bytes);
+  }
+  for (const auto& [handle, memory] : physical) {
+    if (memory.own_file) {
+      close(memory.file);
+    }
   }
   close(file);
 }

@@ -25,6 +25,8 @@ class FakeDriver {
     std::size_t memory = std::size_t{1} << 30;       ///< bytes of each device
     std::size_t granularity = std::size_t{2} << 20;  ///< of physical memory
     bool virtual_memory = true;
+    bool export_files = true;     ///< handles can be exported as file descriptors
+    int isolated = -1;            ///< a device whose memory the others cannot reach; none
     bool count_launches = false;  ///< accept and count launches instead of refusing them
   };
 

@@ -22,6 +22,10 @@ constexpr ErrorText kErrors[] = {
     {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
     {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+     "peer access is not supported between these two devices"},
+    {CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+     "peer access is already enabled"},
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
@@ -126,6 +130,9 @@ CUresult FakeCalls::cuDeviceGetAttribute(int* value, CUdevice_attribute which, C
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
       *value = driver->options.virtual_memory ? 1 : 0;
       break;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+      *value = driver->options.export_files ? 1 : 0;
+      break;
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
@@ -135,6 +142,16 @@ CUresult FakeCalls::cuDeviceGetAttribute(int* value, CUdevice_attribute which, C
 CUresult FakeCalls::cuDeviceTotalMem(std::size_t* bytes, CUdevice /*device*/) {
   FAKE_CALL("cuDeviceTotalMem", driver);
   *bytes = driver->options.memory;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  FAKE_CALL("cuDeviceCanAccessPeer", driver);
+  const int devices = driver->options.devices;
+  if (device < 0 || device >= devices || peer < 0 || peer >= devices) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  *can = device != peer && driver->reaches(device, peer) ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
@@ -154,7 +171,13 @@ CUresult FakeCalls::cuDevicePrimaryCtxRelease(CUdevice device) {
   if (retained == 0) {
     return CUDA_ERROR_INVALID_CONTEXT;
   }
-  --retained;
+  if (--retained == 0) {
+    // Access between contexts ends with either of them.
+    driver->peers[static_cast<std::size_t>(device)] = 0;
+    for (std::uint64_t& peers : driver->peers) {
+      peers &= ~(std::uint64_t{1} << device);
+    }
+  }
   return CUDA_SUCCESS;
 }
 
@@ -184,6 +207,29 @@ CUresult FakeCalls::cuCtxSynchronize() {
     return unsafe;
   }
   driver->force_device(driver.thread().device);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuCtxEnablePeerAccess(CUcontext context, unsigned int flags) {
+  FAKE_CALL("cuCtxEnablePeerAccess", context);
+  const int device = driver.thread().device;
+  const int memory = fake_device_of(context);
+  if (flags != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (memory < 0 || memory >= driver->options.devices || memory == device ||
+      driver->retained[static_cast<std::size_t>(memory)] == 0) {
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  if (!driver->reaches(device, memory)) {
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  }
+  std::uint64_t& peers = driver->peers[static_cast<std::size_t>(memory)];
+  const std::uint64_t bit = std::uint64_t{1} << device;
+  if ((peers & bit) != 0) {
+    return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  }
+  peers |= bit;
   return CUDA_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 // copies.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,6 +49,16 @@ auto holding(const Ranges& ranges, std::uintptr_t address, std::size_t bytes, Si
 constexpr auto kItself = [](std::size_t bytes) { return bytes; };
 constexpr auto kBytesOf = [](const auto& entry) { return entry.bytes; };
 
+constexpr const char* kExported = "fake_driver_exported";
+
+/// Whether the file is one that a fake driver exported, of this process or of another one.
+bool is_exported(int file) {
+  char name[64] = {};
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  return readlink(link.c_str(), name, sizeof name - 1) > 0 &&
+         std::strstr(name, kExported) != nullptr;
+}
+
 bool overlaps_mapping(const FakeState& state, CUdeviceptr address, std::size_t bytes) {
   const auto after = state.mappings.lower_bound(address);
   if (after != state.mappings.end() && after->first < address + bytes) {
@@ -68,8 +79,9 @@ bool FakeState::accessible(CUdeviceptr address, std::size_t bytes, int device) c
     return holding(pinned, address, bytes, kItself) != pinned.end() ||
            holding(registered, address, bytes, kItself) != registered.end();
   }
-  if (holding(regions, address, bytes, kBytesOf) != regions.end()) {
-    return true;
+  if (const auto region = holding(regions, address, bytes, kBytesOf); region != regions.end()) {
+    const int owner = region->second.device;
+    return owner == device || (peers[static_cast<std::size_t>(owner)] >> device & 1) != 0;
   }
   const CUdeviceptr end = address + bytes;
   while (address < end) {
@@ -84,9 +96,15 @@ bool FakeState::accessible(CUdeviceptr address, std::size_t bytes, int device) c
 
 void FakeState::drop_physical(CUmemGenericAllocationHandle handle) {
   const FakePhysical& memory = physical.at(handle);
-  fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory.offset,
-            static_cast<off_t>(memory.bytes));
-  used[static_cast<std::size_t>(memory.device)] -= memory.bytes;
+  if (memory.own_file) {
+    close(memory.file);  // the memory goes when nobody has the file any more
+  } else {
+    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory.offset,
+              static_cast<off_t>(memory.bytes));
+  }
+  if (!memory.imported) {
+    used[static_cast<std::size_t>(memory.device)] -= memory.bytes;
+  }
   physical.erase(handle);
 }
 
@@ -140,6 +158,11 @@ CUresult FakeCalls::cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_
                                 const CUmemAllocationProp* kind, unsigned long long flags) {
   FAKE_CALL("cuMemCreate", driver);
   const int device = kind->location.id;
+  const bool for_export = kind->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  if (kind->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE &&
+      (!for_export || !driver->options.export_files)) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   if (bytes == 0 || bytes % driver->options.granularity != 0 || flags != 0 ||
       kind->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
       kind->location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 ||
@@ -151,13 +174,52 @@ CUresult FakeCalls::cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   const auto size = static_cast<std::int64_t>(bytes);
-  if (ftruncate(driver->file, driver->file_end + size) != 0) {
+  FakePhysical memory{device, bytes, driver->file, driver->file_end};
+  if (for_export) {
+    memory.file = memfd_create(kExported, MFD_CLOEXEC);
+    memory.own_file = true;
+    memory.offset = 0;
+  }
+  if (memory.file < 0 || ftruncate(memory.file, memory.offset + size) != 0) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   used += bytes;
+  driver->file_end += for_export ? 0 : size;
   *handle = driver->next_physical++;
-  driver->physical[*handle] = {device, bytes, driver->file_end, 0, false};
-  driver->file_end += size;
+  driver->physical[*handle] = memory;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuMemExportToShareableHandle(void* shared, CUmemGenericAllocationHandle handle,
+                                                 CUmemAllocationHandleType type,
+                                                 unsigned long long flags) {
+  FAKE_CALL("cuMemExportToShareableHandle", driver);
+  const auto found = driver->physical.find(handle);
+  if (found == driver->physical.end() || found->second.released || !found->second.own_file ||
+      type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const int copy = fcntl(found->second.file, F_DUPFD_CLOEXEC, 0);
+  std::memcpy(shared, &copy, sizeof copy);
+  return copy >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+}
+
+CUresult FakeCalls::cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
+                                                   void* shared, CUmemAllocationHandleType type) {
+  FAKE_CALL("cuMemImportFromShareableHandle", driver);
+  const int file = static_cast<int>(reinterpret_cast<std::intptr_t>(shared));
+  struct stat status {};
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !is_exported(file) ||
+      fstat(file, &status) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  FakePhysical memory{0, static_cast<std::size_t>(status.st_size), fcntl(file, F_DUPFD_CLOEXEC, 0)};
+  if (memory.file < 0) {
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  }
+  memory.own_file = memory.imported = true;
+  *handle = driver->next_physical++;
+  driver->physical[*handle] = memory;
   return CUDA_SUCCESS;
 }
 
@@ -191,7 +253,7 @@ CUresult FakeCalls::cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t
       overlaps_mapping(*driver, address, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (mmap(as_pointer(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, driver->file,
+  if (mmap(as_pointer(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, found->second.file,
            found->second.offset) == MAP_FAILED) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -239,6 +301,15 @@ CUresult FakeCalls::cuMemSetAccess(CUdeviceptr address, std::size_t bytes,
   }
   if (covered.empty()) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const int device = access[i].location.id;
+    const bool there = device >= 0 && device < driver->options.devices;
+    for (const FakeMapping* mapping : covered) {
+      if (!there || !driver->reaches(device, driver->physical.at(mapping->handle).device)) {
+        return CUDA_ERROR_INVALID_DEVICE;
+      }
+    }
   }
   for (std::size_t i = 0; i < count; ++i) {
     const bool gives = access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;

@@ -72,9 +72,12 @@ struct FakeEvent {
 struct FakePhysical {
   int device = 0;
   std::size_t bytes = 0;
-  std::int64_t offset = 0;  // in the file behind all physical memory
+  int file = -1;            // behind all physical memory, or, made for export, its own
+  std::int64_t offset = 0;  // in that file
   int mappings = 0;
   bool released = false;
+  bool own_file = false;
+  bool imported = false;  // the memory counts where it was made
 };
 
 struct FakeMapping {
@@ -114,8 +117,9 @@ struct FakeState {
   bool initialised = false;
   bool deinitialised = false;
   std::vector<FakeFault> faults;
-  std::vector<std::size_t> used;  // bytes, by device
-  std::vector<int> retained;      // by device
+  std::vector<std::size_t> used;     // bytes, by device
+  std::vector<int> retained;         // by device
+  std::vector<std::uint64_t> peers;  // by device: a bit for each that may use its regions
   std::uint64_t launches = 0;
   std::uint64_t releases_while_mapped = 0;
 
@@ -151,6 +155,10 @@ struct FakeState {
   void force(FakeStream& stream, std::uint64_t position);
   void force_device(int device);
   [[nodiscard]] std::shared_ptr<FakeStream> find_stream(CUstream handle) const;
+
+  [[nodiscard]] bool reaches(int device, int memory) const {
+    return device == memory || memory != options.isolated;
+  }
 
   // fake_driver_memory.cpp
   [[nodiscard]] bool is_device_memory(CUdeviceptr address) const;

@@ -99,6 +99,103 @@ TEST_CASE("in passthrough each block is an allocation of its own") {
   CHECK(driver.leaks() == "");
 }
 
+TEST_CASE("a pool of regions is made of the driver's plain allocations") {
+  FakeDriver driver;
+  Config config = test::fake_config();
+  config.pool.backing = pool::PoolBacking::malloc;
+  const auto device = CudaDevice::open(driver.api(), 0, config);
+  const pool::StreamId stream = device->default_stream().id();
+  void* block = device->pool().allocate(3 * kMiB, stream);
+  CHECK(driver.api()->cuMemAlloc.calls() == 1);
+  CHECK(driver.api()->cuMemCreate.calls() == 0);
+  CHECK(driver.api()->cuMemAddressReserve.calls() == 0);
+  device->pool().deallocate(block, stream);
+  CHECK(device->pool().allocate(3 * kMiB, stream) == block);
+  CHECK(driver.api()->cuMemAlloc.calls() == 1);
+  device->pool().deallocate(block, stream);
+  CHECK(device->pool().validate() == "");
+  device->close();
+  CHECK(driver.leaks() == "");
+}
+
+TEST_CASE("a device without virtual memory gets a pool of regions, and the log says so") {
+  FakeDriver::Options options;
+  options.virtual_memory = false;
+  const test::Ended ended = test::in_child([&] {
+    FakeDriver driver(options);
+    (void)CudaDevice::open(driver.api(), 0, test::fake_config());
+    return 0;
+  });
+  CHECK(ended.code == 0);
+  CHECK(ended.err.find("forebay warning: cuda:0 has no virtual memory management: its pool is made "
+                       "of regions, as with /pool/backing \"malloc\"\n") != std::string::npos);
+  set_log_level(LogLevel::off);
+  FakeDriver driver(options);
+  const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());
+  CHECK(device->config().pool.backing == pool::PoolBacking::malloc);
+  CHECK(device->config().to_json().find("\"malloc\"") != std::string::npos);
+  const pool::StreamId stream = device->default_stream().id();
+  device->pool().deallocate(device->pool().allocate(kMiB, stream), stream);
+  CHECK(device->pool().validate() == "");
+  Config exporting = test::fake_config();
+  exporting.pool.export_as = pool::PoolExport::fd;
+  CHECK(message_of([&] { (void)CudaDevice::open(driver.api(), 0, exporting); }) ==
+        "cuda:0 has no virtual memory management, so its memory cannot be exported; /pool/export "
+        "must be \"none\"");
+  set_log_level(LogLevel::warn);
+}
+
+TEST_CASE("peers get access to a pool, whatever it is made of") {
+  FakeDriver::Options two;
+  two.devices = 2;
+  FakeDriver driver(two);
+  const auto peer = CudaDevice::open(driver.api(), 1, test::fake_config());
+  const auto reads = [&](pool::PoolConfig pool_config) {
+    Config config = test::fake_config();
+    config.pool = pool_config;
+    const std::string before = driver.leaks();
+    const auto device = CudaDevice::open(driver.api(), 0, config);
+    void* block = device->pool().allocate(3 * kMiB, device->default_stream().id());
+    peer->make_current();
+    char byte = 0;
+    const CUresult result =
+        driver.api()->cuMemcpyDtoHAsync(&byte, reinterpret_cast<CUdeviceptr>(block), 1,
+                                        static_cast<CUstream>(peer->default_stream().native()));
+    device->pool().deallocate(block, device->default_stream().id());
+    device->close();
+    CHECK(driver.leaks() == before);  // the peer's context was given back too
+    return result == CUDA_SUCCESS;
+  };
+  pool::PoolConfig config;
+  CHECK_FALSE(reads(config));
+  config.peers = pool::PoolPeers::all;
+  CHECK(reads(config));
+  config.mode = pool::PoolMode::passthrough;
+  CHECK(reads(config));
+  config.mode = pool::PoolMode::pooled;
+  config.backing = pool::PoolBacking::malloc;
+  CHECK(reads(config));
+  config.peers = pool::PoolPeers::none;
+  CHECK_FALSE(reads(config));
+  peer->close();
+  CHECK(driver.leaks() == "");
+}
+
+TEST_CASE("a peer that cannot reach the memory is an error that leaves nothing behind") {
+  FakeDriver::Options two;
+  two.devices = 2;
+  two.isolated = 0;
+  FakeDriver driver(two);
+  Config config = test::fake_config();
+  config.pool.peers = pool::PoolPeers::all;
+  CHECK(message_of([&] { (void)CudaDevice::open(driver.api(), 0, config); }) ==
+        "/pool/peers is \"all\", but cuda:1 cannot reach the memory of cuda:0; \"reachable\" "
+        "leaves it out");
+  CHECK(driver.leaks() == "");
+  config.pool.peers = pool::PoolPeers::reachable;
+  CHECK_NOTHROW(CudaDevice::open(driver.api(), 0, config));
+}
+
 TEST_CASE("a stream lives as long as its last handle") {
   FakeDriver driver;
   const auto device = CudaDevice::open(driver.api(), 0, test::fake_config());

@@ -4,6 +4,7 @@
 
 #include "forebay/pool/error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/driver_pieces.hpp"
 #include "tests/support/fake_context.hpp"
 
 using namespace forebay;
@@ -108,6 +109,41 @@ TEST_CASE("a device without virtual memory is refused") {
   options.virtual_memory = false;
   FakeContext fake(options);
   CHECK_THROWS_AS(CudaVmmSource(fake.context), DeviceError);
+}
+
+TEST_CASE("mapped memory is open to peers in the same call, and to nobody else") {
+  FakeDriver::Options options = small();
+  options.devices = 3;
+  FakeContext fake(options);
+  CudaVmmSource source(fake.context, {{2}, pool::PoolExport::none});
+  Address range = 0;
+  Handle handle = 0;
+  REQUIRE(source.reserve(kGranule, &range).ok());
+  REQUIRE(source.create(kGranule, &handle).ok());
+  REQUIRE(source.map(range, kGranule, handle).ok());
+  REQUIRE(source.set_access(range, kGranule).ok());
+  CHECK(fake.api->cuMemSetAccess.calls() == 1);
+  const auto read_from = [&](CUdevice device) {
+    cuda::Context context(fake.api, device);
+    REQUIRE(context.enter());
+    const test::TestStream stream(*fake.api);
+    unsigned char byte = 0;
+    return fake.api->cuMemcpyDtoHAsync(&byte, range, 1, stream.get());
+  };
+  CHECK(read_from(0) == CUDA_SUCCESS);
+  CHECK(read_from(1) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(read_from(2) == CUDA_SUCCESS);
+  CHECK(source.unmap(range, kGranule).ok());
+  CHECK(source.release(handle, kGranule).ok());
+  CHECK(source.unreserve(range, kGranule).ok());
+}
+
+TEST_CASE("a device that cannot export memory is refused when it has to") {
+  FakeDriver::Options options = small();
+  options.export_files = false;
+  FakeContext fake(options);
+  CHECK_NOTHROW(CudaVmmSource(fake.context));
+  CHECK_THROWS_AS(CudaVmmSource(fake.context, {{}, pool::PoolExport::fd}), DeviceError);
 }
 
 TEST_CASE("regions may be allocated and freed while somebody captures") {

@@ -139,3 +139,35 @@ TEST_CASE("A stream that outlives its device throws when it is waited for") {
   }
   CHECK_THROWS_AS(stream.synchronize(), ClosedError);
 }
+
+TEST_CASE("Its pool may be made of regions") {
+  Config config = small();
+  config.pool.backing = pool::PoolBacking::malloc;
+  const auto device = HostDevice::open(config);
+  const pool::StreamId stream = device->default_stream().id();
+  void* block = device->pool().allocate(3 * kMiB, stream);
+  std::memset(block, 1, 3 * kMiB);
+  CHECK(device->pool().stats().driver.allocate_region.count == 1);
+  CHECK(device->pool().stats().driver.create.count == 0);
+  device->pool().deallocate(block, stream);
+  device->pool().trim();
+  CHECK(device->pool().stats().device_syncs == 0);  // freeing waits for nothing here
+}
+
+TEST_CASE("Its memory is shared with no other process, and it says so") {
+  const auto device = HostDevice::open(small());
+  const auto message = [](auto&& act) -> std::string {
+    try {
+      (void)act();
+    } catch (const DeviceError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(message([&] { return device->export_block(nullptr); }) ==
+        "memory of host cannot be exported; only a CUDA device's can");
+  CHECK(message([&] { return device->import_block({}); }) ==
+        "memory cannot be imported to host; only to a CUDA device");
+  device->close();
+  CHECK_THROWS_AS(device->export_block(nullptr), ClosedError);
+}

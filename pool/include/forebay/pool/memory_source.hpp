@@ -29,6 +29,7 @@ struct SourceTraits {
   bool virtual_memory = false;  ///< reserve/create/map … work; otherwise only whole regions
   std::size_t granularity = 0;  ///< bytes; sizes and addresses of handles are multiples of it
   std::size_t total = 0;        ///< bytes of memory behind the source
+  bool free_waits = false;      ///< free_region waits for the whole device
 };
 
 /// Memory of one kind on one device. Creating and mapping physical memory are separate steps,

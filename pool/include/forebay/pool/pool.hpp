@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "forebay/pool/error.hpp"
 #include "forebay/pool/memory_source.hpp"
@@ -42,6 +43,15 @@ enum class PoolMode : std::uint8_t { pooled, passthrough };
 /// memory, or making the stream wait for what other streams have freed.
 enum class MissPolicy : std::uint8_t { map_first, steal_first };
 
+/// What a pool is made of: handles that are mapped where they are needed, or whole regions.
+enum class PoolBacking : std::uint8_t { vmm, malloc };
+
+/// Which other devices get access: none, those that can reach the memory, or all there are.
+enum class PoolPeers : std::uint8_t { none, reachable, all };
+
+/// What another process can be given of the memory: nothing, or file descriptors of its handles.
+enum class PoolExport : std::uint8_t { none, fd };
+
 /// Everything that tunes a pool; the configuration keys `pool.*` set it.
 struct PoolConfig {
   std::size_t capacity = 0;  ///< bytes the pool may hold; 0: all of the source's memory
@@ -69,6 +79,10 @@ struct PoolConfig {
   MissPolicy on_miss = MissPolicy::map_first;
   std::size_t trace_ring_bytes = 0;  ///< of the ring that records what the pool is asked; 0: none
   PoolMode mode = PoolMode::pooled;
+  PoolBacking backing = PoolBacking::vmm;  ///< malloc where the source has no virtual memory
+  // What the source was made with; the pool itself does nothing with these two.
+  PoolPeers peers = PoolPeers::none;
+  PoolExport export_as = PoolExport::none;
   MisusePolicy on_misuse = MisusePolicy::log;
 };
 
@@ -77,6 +91,17 @@ struct AllocateOptions {
   std::size_t alignment = kMinAlignment;  ///< a power of two
   bool capture = false;                   ///< for a stream that is capturing: its graph's arena
   const char* tag = nullptr;              ///< static storage; null: the thread's AllocationScope
+};
+
+/// Where a block lies in physical memory.
+struct BlockPieces {
+  struct Piece {
+    Handle handle = 0;
+    std::size_t bytes = 0;
+  };
+  std::size_t bytes = 0;      ///< of the block, as requested
+  std::size_t offset = 0;     ///< of the block in the first piece
+  std::vector<Piece> pieces;  ///< whole handles, in the order in which the block covers them
 };
 
 /// How a pool says something: one line, already formatted. Called without any lock held.
@@ -117,6 +142,12 @@ class Pool {
   /// `stream` uses the block too: nobody gets it before that use is done. Call it after the work
   /// was given to `stream` and before the block is freed.
   Misuse record_use(const void* pointer, StreamId stream) noexcept;
+
+  /// The handles in which the block that begins at `pointer` lies. A live block never moves, so the
+  /// answer holds until it is freed; from then on its handles may move, be given to other blocks or
+  /// be released. Throws Error if no block begins there or the pool is made of regions,
+  /// ClosedError.
+  [[nodiscard]] BlockPieces pieces(const void* pointer) const;
 
   /// The stream will not be used any more; what it holds becomes everyone's. False if its last
   /// point could not be recorded (the stream is capturing, or the driver failed): nothing has

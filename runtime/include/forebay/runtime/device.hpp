@@ -16,6 +16,7 @@
 #include "forebay/pool/pool.hpp"
 #include "forebay/runtime/config.hpp"
 #include "forebay/runtime/counters.hpp"
+#include "forebay/runtime/sharing.hpp"
 #include "forebay/runtime/stream.hpp"
 
 namespace forebay {
@@ -63,6 +64,17 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] const Stream& default_stream() const noexcept { return default_stream_; }
   /// A further stream. Throws DriverError, ClosedError.
   [[nodiscard]] virtual Stream create_stream() = 0;
+
+  /// The live block of the pool that begins at `pointer`, for another process to map; with
+  /// `pool.export` at "fd". The files cover whole handles, so the other process sees the block's
+  /// neighbours too. The block must stay allocated while others use it: freed, its memory is given
+  /// to other blocks here. Throws ConfigError when the pool is not made for it, Error for a pointer
+  /// that is no block, DeviceError on the host, DriverError, ClosedError.
+  [[nodiscard]] virtual ExportedBlock export_block(const void* pointer);
+  /// Maps a block of another process for this device, which may be another than the block's if it
+  /// can reach that. The files may be closed afterwards. Throws Error for sizes that do not fit
+  /// together, DeviceError on the host, DriverError (nothing is mapped then), ClosedError.
+  [[nodiscard]] virtual ImportedBlock import_block(const ExportedBlock& block);
 
   /// Waits for all work on the device. Throws DriverError, ClosedError.
   virtual void synchronize() = 0;
