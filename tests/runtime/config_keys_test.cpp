@@ -60,6 +60,7 @@ TEST_CASE("Both ends of every range are allowed, and nothing beyond them") {
       config.pool.slab_max_block = 256;
       config.pinned.slab_max_block = 256;
       config.pool.buddy_max_block = config.pinned.buddy_max_block = 0;
+      config.pool.leak_stacks = config.pinned.leak_stacks = pool::StackMode::sampled;
       config.upload.chunk_bytes = 4096;
       config.upload.ring_bytes = std::size_t{32} << 20;
       std::visit(
@@ -117,6 +118,13 @@ TEST_CASE("Values that do not fit together are found") {
   config.pool.handle_size = (std::size_t{2} << 20) + 4096;
   CHECK(keys::complaint(key_at("/pool/handle_size"), config).find("not a multiple of 2 MiB") !=
         std::string::npos);
+  config = {};
+  config.pinned.leak_sample_bytes = 4096;
+  CHECK(keys::complaint(key_at("/pinned/leaks/sample_bytes"), config)
+            .find("without effect as long as leaks/stacks is not \"sampled\"") !=
+        std::string::npos);
+  config.pinned.leak_stacks = pool::StackMode::sampled;
+  CHECK(keys::complaint(key_at("/pinned/leaks/sample_bytes"), config).empty());
   config = {};
   config.upload.ring_bytes = std::size_t{64} << 10;
   CHECK(
