@@ -66,6 +66,12 @@ if(FOREBAY_BUILD_TESTS)
   endif()
 endif()
 
+# Only headers are needed: leak reports open libdw when they name functions.
+find_path(FOREBAY_LIBDW_INCLUDE_DIR elfutils/libdwfl.h DOC "Folder of elfutils/libdwfl.h")
+if(NOT FOREBAY_LIBDW_INCLUDE_DIR)
+  message(STATUS "forebay: no elfutils/libdwfl.h found; leak reports name exported functions only")
+endif()
+
 # Only headers are needed: the driver, NVRTC and cuBLASLt are opened when the program runs.
 set(FOREBAY_HAVE_CUDA OFF)
 if(FOREBAY_CUDA)

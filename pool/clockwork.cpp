@@ -140,6 +140,7 @@ bool Clockwork::await(StreamState& waiter, StreamState& state, Point point) {
       std::find_if(state.recorded.begin(), state.recorded.end(),
                    [point](const StreamState::RecordedPoint& r) { return r.point >= point; });
   waits_.fetch_add(1, std::memory_order_relaxed);
+  waiter.waits.fetch_add(1, std::memory_order_relaxed);
   return timeline_.wait(waiter.stream, state.stream, covering->point);
 }
 

@@ -18,13 +18,19 @@ class LatencyHistogram {
   void add(std::uint64_t nanoseconds) noexcept {
     buckets_[bucket(nanoseconds)].fetch_add(1, std::memory_order_relaxed);
     sum_.fetch_add(nanoseconds, std::memory_order_relaxed);
+    std::uint64_t longest = max_.load(std::memory_order_relaxed);
+    while (nanoseconds > longest &&
+           !max_.compare_exchange_weak(longest, nanoseconds, std::memory_order_relaxed)) {
+    }
   }
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
   [[nodiscard]] PercentileStats percentiles() const noexcept {
     PercentileStats stats;
     for (const auto& count : buckets_) stats.count += count.load(std::memory_order_relaxed);
-    stats.p50 = percentile(stats.count, 50);
-    stats.p99 = percentile(stats.count, 99);
+    stats.p50 = percentile(stats.count, 500);
+    stats.p99 = percentile(stats.count, 990);
+    stats.p999 = percentile(stats.count, 999);
+    stats.max = max_.load(std::memory_order_relaxed);
     return stats;
   }
 
@@ -42,17 +48,17 @@ class LatencyHistogram {
     const unsigned octave = at / kSteps - 1;
     return ((std::uint64_t{kSteps} + at % kSteps + 1) << octave) - 1;
   }
-  [[nodiscard]] std::uint64_t percentile(std::uint64_t count, unsigned percent) const noexcept {
+  [[nodiscard]] std::uint64_t percentile(std::uint64_t count, unsigned permille) const noexcept {
     std::uint64_t below = 0;
     for (unsigned at = 0; at < kBuckets && count > 0; ++at) {
       below += buckets_[at].load(std::memory_order_relaxed);
-      if (below * 100 >= count * percent) return top(at);
+      if (below * 1000 >= count * permille) return top(at);
     }
     return 0;
   }
 
   std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};
-  std::atomic<std::uint64_t> sum_{0};
+  std::atomic<std::uint64_t> sum_{0}, max_{0};
 };
 
 /// Times its own lifetime if it is this thread's turn. Cost otherwise: one thread-local decrement.

@@ -47,23 +47,33 @@ class MeteredSource {
   }
 
   void report(DriverStats& stats) const noexcept {
-    stats.reserve = reserve_.tally();
-    stats.unreserve = unreserve_.tally();
-    stats.create = create_.tally();
-    stats.map = map_.tally();
-    stats.set_access = set_access_.tally();
-    stats.unmap = unmap_.tally();
-    stats.release = release_.tally();
-    stats.allocate_region = allocate_region_.tally();
-    stats.free_region = free_region_.tally();
+    stats.reserve = reserve_.calls();
+    stats.unreserve = unreserve_.calls();
+    stats.create = create_.calls();
+    stats.map = map_.calls();
+    stats.set_access = set_access_.calls();
+    stats.unmap = unmap_.calls();
+    stats.release = release_.calls();
+    stats.allocate_region = allocate_region_.calls();
+    stats.free_region = free_region_.calls();
   }
 
  private:
   struct Meter {
-    std::atomic<std::uint64_t> count{0}, nanoseconds{0};
-    [[nodiscard]] Tally tally() const noexcept {
-      return {count.load(std::memory_order_relaxed),
-              (nanoseconds.load(std::memory_order_relaxed) + 500) / 1000};
+    std::atomic<std::uint64_t> count{0}, nanoseconds{0}, longest{0};
+    [[nodiscard]] CallStats calls() const noexcept {
+      const auto us = [](const std::atomic<std::uint64_t>& time) {
+        return (time.load(std::memory_order_relaxed) + 500) / 1000;
+      };
+      return {count.load(std::memory_order_relaxed), us(nanoseconds), us(longest)};
+    }
+    void add(std::uint64_t spent) noexcept {
+      count.fetch_add(1, std::memory_order_relaxed);
+      nanoseconds.fetch_add(spent, std::memory_order_relaxed);
+      std::uint64_t most = longest.load(std::memory_order_relaxed);
+      while (spent > most &&
+             !longest.compare_exchange_weak(most, spent, std::memory_order_relaxed)) {
+      }
     }
   };
 
@@ -76,8 +86,7 @@ class MeteredSource {
     const auto nanoseconds =
         modelled < 0 ? std::chrono::duration_cast<std::chrono::nanoseconds>(measured).count()
                      : static_cast<std::int64_t>((source_.modelled_us() - modelled) * 1000.0 + 0.5);
-    meter.count.fetch_add(1, std::memory_order_relaxed);
-    meter.nanoseconds.fetch_add(static_cast<std::uint64_t>(nanoseconds), std::memory_order_relaxed);
+    meter.add(static_cast<std::uint64_t>(nanoseconds));
     return result;
   }
 

@@ -1,4 +1,5 @@
-// Passthrough: each block is a region of the source, so that a memory checker sees its bounds.
+// Blocks that are regions of the source each, so that a memory checker sees their bounds: all of
+// them in passthrough mode, else those that stand against unmapped memory.
 #include <chrono>
 
 #include "pool/pool_impl.hpp"
@@ -6,21 +7,25 @@
 
 namespace forebay::pool {
 
+// Noted before `close` can come between, which frees what is noted.
+bool Pool::Impl::take_region(std::size_t bytes, std::size_t alignment, Mapping* region) {
+  const std::lock_guard growth(growth_mutex_);
+  if (closed()) return false;
+  backing_.limit(config_.capacity, config_.headroom);
+  if (!backing_.allocate_exactly(bytes, alignment, *region).ok()) return false;
+  const std::lock_guard lock(engine_mutex_);
+  backing_.add(*region);
+  return true;
+}
+
 void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, StreamId stream) {
   {
     const std::lock_guard lock(state.mutex);
     if (!serves(state, stream)) return nullptr;
   }
   Mapping region;
-  // Noted before `close` can come between, which frees what is noted.
   const auto attempt = [&] {
-    const std::lock_guard growth(growth_mutex_);
-    if (closed()) return false;
-    backing_.limit(config_.capacity, config_.headroom);
-    if (!backing_.allocate_exactly(request.bytes, request.alignment, region).ok()) return false;
-    const std::lock_guard lock(engine_mutex_);
-    backing_.add(region);
-    return true;
+    return take_region(request.bytes + request.margin, request.alignment, &region);
   };
   // What was freed goes back first: a use after it is to be seen.
   poll_everybody();
@@ -41,7 +46,13 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
       throw_out_of_memory(request, state, climb.tried());
     }
   }
-  const Address address = round_up(region.address, request.alignment);
+  return settle_alone(request, region, round_up(region.address, request.alignment), state, stream,
+                      rung);
+}
+
+// Null if the state does not stand for the stream any more.
+void* Pool::Impl::settle_alone(const Request& request, const Mapping& region, Address address,
+                               StreamState& state, StreamId stream, Rung rung) {
   {
     const std::lock_guard lock(state.mutex);
     const std::lock_guard engine_lock(engine_mutex_);

@@ -1,8 +1,10 @@
 #include "forebay/pool/pool.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
+#include "pool/guard_source.hpp"
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
 
@@ -55,6 +57,14 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
   return config;
 }
 
+std::shared_ptr<MemorySource> guarded(std::shared_ptr<MemorySource> source,
+                                      const PoolConfig& config) {
+  if (config.debug_guard_sample == 0) return source;
+  require(source->traits().virtual_memory && config.mode == PoolMode::pooled, "debug/guard_sample",
+          "must be 0 where blocks are not mapped by the pool");
+  return std::make_shared<GuardSource>(std::move(source));
+}
+
 }  // namespace
 
 std::string_view to_string(Misuse misuse) noexcept {
@@ -73,13 +83,17 @@ std::string_view to_string(Misuse misuse) noexcept {
       return "stream of another device";
     case Misuse::pool_closed:
       return "use after the pool was closed";
+    case Misuse::buffer_overrun:
+      return "write behind the end";
+    case Misuse::use_after_free:
+      return "write after free";
   }
   return "unknown misuse";
 }
 
 Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
-                 const PoolConfig& config, LogSink log)
-    : source_owner_(std::move(source)),
+                 const PoolConfig& config, LogSink log, std::shared_ptr<MemoryTools> tools)
+    : source_owner_(guarded(std::move(source), config)),
       timeline_(std::move(timeline)),
       config_(resolve(config, source_owner_->traits())),
       log_(std::move(log)),
@@ -92,6 +106,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       router_(config_.slab_max_block, config_.buddy_max_block),
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size),
+      watch_(BlockWatch::make(config_, std::move(tools))),
       engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
   traits_.virtual_memory = config_.backing == PoolBacking::vmm;
@@ -117,12 +132,23 @@ Pool::Impl::~Impl() { close(); }
 void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
   if (bytes == 0) return nullptr;
   const LatencySample sample(allocate_latency_, config_.latency_sample);
+  void* block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
+                                  : allocate_watched(bytes, stream, options);
+  if (recorder_ != nullptr) [[unlikely]] {
+    recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
+  }
+  return block;
+}
+
+void* Pool::Impl::allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
+                                 const AllocateOptions& options) {
   if (!is_power_of_two(options.alignment)) {
     throw Error("pool: an alignment of " + std::to_string(options.alignment) +
                 " is no power of two");
   }
   Request request;
   request.bytes = bytes;
+  request.margin = margin;
   request.alignment = std::max(options.alignment, kMinAlignment);
   request.tag = options.tag != nullptr ? options.tag : AllocationScope::current();
   while (true) {
@@ -134,23 +160,18 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
     if (bytes > config_.capacity || request.alignment > config_.capacity) {
       throw_out_of_memory(request, *state, "none: it is more than the capacity");
     }
-    request.span = round_up(bytes, kSpanUnit);
+    request.span = round_up(bytes + margin, kSpanUnit);
     if (options.capture) {
       fold(*state);
       state = &arena_of(*state);
     }
-    request.key = router_.route(bytes, request.alignment);
+    request.key = router_.route(bytes + margin, request.alignment);
     void* block = config_.mode == PoolMode::passthrough ? allocate_alone(request, *state, stream)
                   : request.key == kSpanClass
                       ? allocate_span(request, *state, stream)
                       : allocate_small(request.key, request, *state, stream);
     if (options.capture) fold(*state);
-    if (block != nullptr) {
-      if (recorder_ != nullptr) [[unlikely]] {
-        recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
-      }
-      return block;
-    }
+    if (block != nullptr) return block;
     forget_thread_slot();
   }
 }
@@ -200,6 +221,7 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
 std::size_t Pool::Impl::trim(std::size_t keep) {
   if (closed()) return 0;
   const std::size_t before = backing_.held().current();
+  if (watch_ != nullptr) discharge(0);
   while (wait_for_oldest()) {
   }
   poll_everybody();
@@ -233,12 +255,20 @@ void Pool::Impl::give_back(std::size_t keep) {
 }
 
 void Pool::Impl::close() noexcept {
+  if (watch_ != nullptr && !closed()) discharge(0);
   if (closed_.exchange(true)) return;
   // Whoever is inside has the locks; whoever comes later sees that the pool is closed.
   std::vector<std::string> lines;
   {
     const std::lock_guard growth(growth_mutex_);
-    lines = leak_report(holders());
+    last_leaks_ = leaks_now();
+    if (last_leaks_.blocks > 0) {
+      std::istringstream text(to_text(last_leaks_));
+      for (std::string line; std::getline(text, line);) {
+        lines.push_back((lines.empty() ? "pool: closed with " : "pool: ") + line);
+      }
+    }
+    if (watch_ != nullptr) watch_->clear();
     const std::vector<StreamState*> states = open_states();
     for (StreamState* state : states) clockwork_.forget_all(*state);
     for (StreamState* state : states) {
@@ -309,9 +339,9 @@ void Pool::Impl::set_mapping_callback(MappingCallback callback) {
 // The public handle ------------------------------------------------------------------------------
 
 Pool::Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
-           const PoolConfig& config, LogSink log)
-    : impl_(
-          std::make_shared<Impl>(std::move(source), std::move(timeline), config, std::move(log))) {}
+           const PoolConfig& config, LogSink log, std::shared_ptr<MemoryTools> tools)
+    : impl_(std::make_shared<Impl>(std::move(source), std::move(timeline), config, std::move(log),
+                                   std::move(tools))) {}
 
 void* Pool::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
   return impl_->allocate(bytes, stream, options);
@@ -347,6 +377,8 @@ void Pool::set_misuse_handler(MisuseHandler handler) {
   impl_->set_misuse_handler(std::move(handler));
 }
 PoolStats Pool::stats() const { return impl_->stats(); }
+PoolStats Pool::detailed_stats() const { return impl_->detailed_stats(); }
+LeakReport Pool::leak_report() const { return impl_->leak_report(); }
 std::string Pool::validate() const { return impl_->validate(); }
 Trace Pool::trace() const { return impl_->trace(); }
 PoolConfig Pool::config() const { return impl_->config(); }

@@ -15,7 +15,9 @@
 #include "forebay/pool/pool.hpp"
 #include "pool/backing.hpp"
 #include "pool/block_index.hpp"
+#include "pool/block_watch.hpp"
 #include "pool/clockwork.hpp"
+#include "pool/counted_mutex.hpp"
 #include "pool/latency.hpp"
 #include "pool/size_classes.hpp"
 #include "pool/span_engine.hpp"
@@ -32,6 +34,7 @@ struct Request {
   std::size_t bytes = 0;      // as asked for
   std::size_t span = 0;       // rounded up to kSpanUnit
   std::size_t alignment = 0;  // at least kMinAlignment
+  std::size_t margin = 0;     // further bytes behind the block, for debug modes
   const char* tag = nullptr;
   ClassKey key = kSpanClass;  // of the block, which a carrier may serve as well
   bool low = false;           // a carrier: where it disturbs no large blocks, at the lowest address
@@ -48,7 +51,7 @@ struct Request {
 class Pool::Impl {
  public:
   Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
-       const PoolConfig& config, LogSink log);
+       const PoolConfig& config, LogSink log, std::shared_ptr<MemoryTools> tools);
   ~Impl();
 
   void* allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options);
@@ -67,11 +70,15 @@ class Pool::Impl {
   void set_mapping_callback(MappingCallback callback);
   PoolStats stats();
   [[nodiscard]] Trace trace() const;
+  PoolStats detailed_stats();
+  LeakReport leak_report();
   std::string validate();
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
 
  private:
   void give_back(std::size_t keep);
+  void* allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
+                       const AllocateOptions& options);
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
 
   // streams.cpp ----------------------------------------------------------------------------------
@@ -164,6 +171,9 @@ class Pool::Impl {
     bool live = false;
     bool shared = false;
   };
+  bool take_region(std::size_t bytes, std::size_t alignment, Mapping* region);
+  void* settle_alone(const Request& request, const Mapping& region, Address address,
+                     StreamState& state, StreamId stream, Rung rung);
   void* allocate_alone(const Request& request, StreamState& state, StreamId stream);
   Misuse release_alone(Address address, StreamState& state, StreamId stream, std::size_t bytes,
                        bool* again);
@@ -197,12 +207,24 @@ class Pool::Impl {
   Misuse counted(Misuse misuse) noexcept;
   /// `release_live`, recorded.
   Misuse release_recorded(void* pointer, StreamId stream, std::size_t bytes);
+  Misuse release_block(void* pointer, StreamId stream, std::size_t bytes);
   Misuse release_live(void* pointer, StreamId stream, std::size_t bytes);
   Misuse record_live_use(const void* pointer, StreamId stream);
   Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,
                       bool* again);
   /// What a pointer is that is no live block. REQUIRES: the engine lock.
   [[nodiscard]] Misuse classify(Address address) const;
+
+  // watched.cpp ----------------------------------------------------------------------------------
+  // With debug modes or call stacks on, everything goes through these.
+  void* allocate_watched(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  void* allocate_guarded(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  Misuse release_watched(void* pointer, StreamId stream, std::size_t bytes);
+  Misuse release_guarded(Address address, StreamId stream, std::size_t bytes);
+  /// Frees blocks in quarantine until at most `keep` bytes are there; with `of` only those that
+  /// were freed on that stream. Whether there were any.
+  bool discharge(std::size_t keep, const StreamId* of = nullptr);
+  LeakReport leaks_now();
 
   // report.cpp -----------------------------------------------------------------------------------
   [[noreturn]] void throw_out_of_memory(const Request& request, StreamState& state,
@@ -213,7 +235,6 @@ class Pool::Impl {
   };
   /// Live blocks by tag, the most bytes first. Cost: every block.
   std::vector<Holder> holders();
-  static std::vector<std::string> leak_report(const std::vector<Holder>& leaks);
   void give_everything_back(std::vector<std::string>& lines);
   std::string backing_failure();
   void log(std::string_view line) const noexcept;
@@ -232,12 +253,14 @@ class Pool::Impl {
   SizeRouter router_;
   Clockwork clockwork_;
   Backing backing_;
+  const std::unique_ptr<BlockWatch> watch_;  // null unless debug modes or call stacks are on
   std::atomic<bool> closed_{false};
 
-  std::mutex growth_mutex_;
+  CountedMutex growth_mutex_;
   std::vector<std::pair<Mapping, ExtentId>> stuck_;  // growth_mutex_; mapped, without access
   Address range_ = 0;                                // the reserved addresses, 0 if there are none
   std::size_t range_bytes_ = 0;
+  LeakReport last_leaks_;  // growth_mutex_; what was live at close
 
   mutable std::shared_mutex registry_mutex_;
   std::unordered_map<StreamId, StreamState*> streams_;  // registry_mutex_
@@ -245,7 +268,7 @@ class Pool::Impl {
   Point point_floor_ = 1;           // registry_mutex_; above every point of closed streams
   StreamCounters closed_counters_;  // registry_mutex_; of closed streams
 
-  mutable std::mutex engine_mutex_;
+  mutable CountedMutex engine_mutex_;
   SpanEngine engine_;       // engine_mutex_
   BlockIndex index_;        // engine_mutex_ but for look-ups
   Address high_water_ = 0;  // engine_mutex_; end of what was ever mapped
@@ -262,9 +285,9 @@ class Pool::Impl {
   FoldedGauge requested_, allocated_, small_pending_;
   Gauge pending_, free_;  // engine_mutex_
   std::array<std::atomic<std::uint64_t>, kRungs> rung_ns_{};
-  std::array<std::atomic<std::uint64_t>, 7> misuses_{};
+  std::array<std::atomic<std::uint64_t>, kMisuses> misuses_{};
   std::atomic<std::uint64_t> host_waits_{0}, failed_{0};
-  LatencyHistogram allocate_latency_, release_latency_;
+  LatencyHistogram allocate_latency_, release_latency_, miss_latency_;
 
   // engine_mutex_; bytes of used ranges at most since `decay` was called, and in the interval
   // before.
@@ -278,24 +301,31 @@ class Pool::Impl {
 class Pool::Impl::Climb {
  public:
   explicit Climb(Impl& pool) : pool_(pool) {}
+  ~Climb() { pool_.miss_latency_.add(since(begin_)); }
+  Climb(const Climb&) = delete;
+  Climb& operator=(const Climb&) = delete;
   /// Runs one rung; whether it found something.
   template <typename Action>
   bool rung(Rung step, Action&& action) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     tried_ |= 1u << static_cast<unsigned>(step);
     const bool found = std::forward<Action>(action)();
-    const auto spent = std::chrono::steady_clock::now() - begin;
-    pool_.rung_ns_[static_cast<std::size_t>(step)].fetch_add(
-        static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()),
-        std::memory_order_relaxed);
+    pool_.rung_ns_[static_cast<std::size_t>(step)].fetch_add(since(begin),
+                                                             std::memory_order_relaxed);
     return found;
   }
   /// The rungs tried, by name.
   [[nodiscard]] std::string tried() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static std::uint64_t since(Clock::time_point begin) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count());
+  }
+
   Impl& pool_;
+  const Clock::time_point begin_ = Clock::now();
   std::uint32_t tried_ = 1;  // the cache always is
 };
 

@@ -11,8 +11,14 @@ namespace forebay::pool {
 Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t bytes) noexcept {
   if (pointer == nullptr) return Misuse::none;
   const LatencySample sample(release_latency_, config_.latency_sample);
-  return counted(recorder_ == nullptr ? release_live(pointer, stream, bytes)
+  return counted(recorder_ == nullptr ? release_block(pointer, stream, bytes)
                                       : release_recorded(pointer, stream, bytes));
+}
+
+Misuse Pool::Impl::release_block(void* pointer, StreamId stream, std::size_t bytes) {
+  if (watch_ != nullptr) [[unlikely]]
+    return release_watched(pointer, stream, bytes);
+  return release_live(pointer, stream, bytes);
 }
 
 Misuse Pool::Impl::counted(Misuse misuse) noexcept {
@@ -185,11 +191,13 @@ bool Pool::Impl::release_deferred() {
 
 Misuse Pool::Impl::record_use(const void* pointer, StreamId stream) noexcept {
   if (pointer == nullptr) return Misuse::none;
-  const Misuse misuse = counted(record_live_use(pointer, stream));
+  Misuse misuse = Misuse::none;
+  if (watch_ != nullptr) misuse = watch_->share(reinterpret_cast<Address>(pointer));
+  if (misuse == Misuse::none) misuse = record_live_use(pointer, stream);
   if (recorder_ != nullptr && misuse == Misuse::none) [[unlikely]] {
     recorder_->used(reinterpret_cast<Address>(pointer), stream);
   }
-  return misuse;
+  return counted(misuse);
 }
 
 Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
@@ -232,13 +240,13 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
 }
 
 Misuse Pool::Impl::classify(Address address) const {
-  if (config_.mode == PoolMode::passthrough) {
-    auto block = alone_.upper_bound(address);
-    if (block == alone_.begin()) return Misuse::foreign_pointer;
+  if (auto block = alone_.upper_bound(address); block != alone_.begin()) {
     --block;
-    if (address >= block->first + block->second.requested) return Misuse::foreign_pointer;
-    return block->second.live ? Misuse::interior_pointer : Misuse::double_free;
+    if (address < block->first + block->second.requested) {
+      return block->second.live ? Misuse::interior_pointer : Misuse::double_free;
+    }
   }
+  if (config_.mode == PoolMode::passthrough) return Misuse::foreign_pointer;
   // In memory of ours at all? The index goes down from the address, which may be anywhere.
   if (range_ != 0) {
     if (address < range_ || address >= high_water_) return Misuse::foreign_pointer;
@@ -262,6 +270,9 @@ void Pool::Impl::report_misuse(Misuse misuse, const void* pointer, StreamId stre
   std::string line = "pool: " + std::string(to_string(misuse)) + " at " + address +
                      ", freed on stream " + std::to_string(stream);
   if (bytes != 0) line += " as " + std::to_string(bytes) + " bytes";
+  if (watch_ != nullptr && misuse >= Misuse::buffer_overrun) {
+    line += watch_->damage(reinterpret_cast<Address>(pointer));
+  }
   MisuseHandler handler;
   {
     const std::lock_guard lock(handler_mutex_);

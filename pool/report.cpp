@@ -12,6 +12,20 @@ namespace {
 
 constexpr std::size_t kHoldersShown = 5;
 
+// Bytes of a carrier that are free, for everybody or pending.
+std::uint64_t free_bytes(const Carrier& carrier) {
+  if (carrier.kind == Carrier::Kind::slab) {
+    const auto& page = static_cast<const SlabPage&>(carrier);
+    return std::uint64_t{page.count() - page.in_use} * page.block_bytes();
+  }
+  const auto& chunk = static_cast<const BuddyChunk&>(carrier);
+  std::uint64_t bytes = 0;
+  for (unsigned order = 0; order <= chunk.top(); ++order) {
+    bytes += std::uint64_t{chunk.free_blocks(order)} * (chunk.leaf_bytes() << order);
+  }
+  return bytes;
+}
+
 const char* name_of(const char* tag) { return tag == nullptr ? "(untagged)" : tag; }
 
 }  // namespace
@@ -53,16 +67,18 @@ PoolStats Pool::Impl::stats() {
       stream.hits = counters.served[static_cast<std::size_t>(Rung::cache)];
       stream.misses = counters.allocations - stream.hits;
       stream.steals = counters.served[static_cast<std::size_t>(Rung::steal)];
+      stream.waits = state->waits.load(std::memory_order_relaxed);
       stream.points_recorded = state->points_recorded.load(std::memory_order_relaxed);
       stream.points_queried = state->points_queried.load(std::memory_order_relaxed);
-      if (state->open) stats.streams.push_back(stream);
       for (std::size_t i = 0; i <= kSlabClasses; ++i) classes[i].add(state->cache.counts()[i]);
       for (const Carrier* carrier : state->cache.carriers()) {
+        stream.stranded += free_bytes(*carrier) - carrier->pending;
         if (carrier->kind != Carrier::Kind::buddy) continue;
         for (unsigned order = 0; order < kMaxOrders; ++order) {
           free_orders[order] += static_cast<const BuddyChunk*>(carrier)->free_blocks(order);
         }
       }
+      if (state->open) stats.streams.push_back(stream);
     }
   }
   const std::lock_guard lock(engine_mutex_);
@@ -81,6 +97,10 @@ PoolStats Pool::Impl::stats() {
   for (const auto& carrier : carriers_) carrier_metadata += carrier->metadata_bytes();
   stats.host_metadata = carrier_metadata + engine_.metadata_bytes() + index_.metadata_bytes() +
                         sizeof *this + (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
+  if (watch_ != nullptr) {
+    watch_->count(stats.debug);
+    stats.host_metadata += watch_->metadata_bytes();
+  }
   stats.allocations = {sum.allocations - sum.frees, sum.allocations, sum.frees,
                        failed_.load(std::memory_order_relaxed)};
   stats.fragmentation.largest_free = engine_.largest_free();
@@ -90,6 +110,7 @@ PoolStats Pool::Impl::stats() {
     stats.fragmentation.free_below[Count{1} << log] = below;
   }
   for (unsigned i = 0; i < 64; ++i) {
+    stats.fragmentation.free_in_ranges += engine_.free_by_log2()[i].bytes;
     if (const Count ranges = engine_.free_by_log2()[i].ranges; ranges > 0) {
       stats.fragmentation.free_ranges_log2[i] = ranges;
     }
@@ -98,13 +119,15 @@ PoolStats Pool::Impl::stats() {
     const SmallCache::ClassCounts& of = classes[i];
     stats.slab.mapped += of.bytes;
     stats.slab.allocated += of.live_bytes;
+    stats.slab.blocks += of.live;
+    stats.slab.tails += of.bytes - of.slots * slab_bytes(i);
     stats.slab.pages += of.carriers;
     if (of.carriers > 0) {
       stats.slab.classes.push_back({slab_bytes(i), of.slots, of.live, of.carriers});
     }
   }
   const SmallCache::ClassCounts& chunks = classes[kSlabClasses];
-  stats.buddy = {chunks.bytes, chunks.live_bytes, chunks.carriers, {}};
+  stats.buddy = {chunks.bytes, chunks.live_bytes, chunks.live, chunks.carriers, {}};
   for (unsigned order = 0; order < kMaxOrders; ++order) {
     if (free_orders[order] > 0) {
       stats.buddy.orders.push_back({router_.leaf_bytes() << order, free_orders[order]});
@@ -124,7 +147,9 @@ PoolStats Pool::Impl::stats() {
   clockwork_.report(stats.timeline);
   stats.host_waits = host_waits_.load(std::memory_order_relaxed);
   stats.latency_ns = {config_.latency_sample, allocate_latency_.percentiles(),
-                      release_latency_.percentiles()};
+                      release_latency_.percentiles(), miss_latency_.percentiles()};
+  stats.miss_path = {stats.latency_ns.miss.count, miss_latency_.sum() / 1000};
+  stats.locks = {engine_mutex_.waits(), growth_mutex_.waits()};
   stats.ladder.cache.us = allocate_latency_.sum() * config_.latency_sample / 1000;
   std::size_t misuse = 1;
   ErrorStats::each_field(
@@ -134,6 +159,41 @@ PoolStats Pool::Impl::stats() {
       stats.errors);
   derive(stats);
   return stats;
+}
+
+PoolStats Pool::Impl::detailed_stats() {
+  PoolStats detailed = stats();
+  const std::lock_guard growth(growth_mutex_);
+  const std::lock_guard lock(engine_mutex_);
+  if (range_ == 0) return detailed;
+  const std::size_t granule = traits_.granularity;
+  Histogram& occupancy = detailed.fragmentation.granule_occupancy;
+  Count busy = 0, mapped = 0;
+  Address current = 0;
+  std::uint64_t used = 0;
+  const auto settle = [&] {
+    if (used == 0) return;
+    ++occupancy[std::max<std::uint64_t>(10, used * 10 / granule * 10)];
+    ++busy;
+  };
+  engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
+    if (extent.state != ExtentState::hole) mapped += extent.bytes;
+    if (extent.state != ExtentState::used) return;
+    for (Address at = extent.address; at < extent.end();) {
+      const Address begin = round_down(at, granule);
+      const Address until = std::min<Address>(extent.end(), begin + granule);
+      if (begin != current) {
+        settle();
+        current = begin;
+        used = 0;
+      }
+      used += until - at;
+      at = until;
+    }
+  });
+  settle();
+  if (mapped / granule > busy) occupancy[0] = mapped / granule - busy;
+  return detailed;
 }
 
 std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
@@ -163,23 +223,6 @@ std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
   std::stable_sort(all.begin(), all.end(),
                    [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
   return all;
-}
-
-std::vector<std::string> Pool::Impl::leak_report(const std::vector<Holder>& leaks) {
-  std::vector<std::string> lines;
-  if (leaks.empty()) return lines;
-  std::uint64_t blocks = 0, bytes = 0;
-  for (const Holder& leak : leaks) {
-    blocks += leak.blocks;
-    bytes += leak.bytes;
-  }
-  lines.push_back("pool: closed with " + std::to_string(blocks) + " live blocks of " +
-                  std::to_string(bytes) + " bytes in all");
-  for (const Holder& leak : leaks) {
-    lines.push_back("pool:   " + std::string(leak.tag) + ": " + std::to_string(leak.blocks) +
-                    " blocks, " + std::to_string(leak.bytes) + " bytes");
-  }
-  return lines;
 }
 
 void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,
@@ -252,6 +295,13 @@ std::string Pool::Impl::validate() {
   std::unique_lock engine_lock(engine_mutex_);
   if (std::string lie = engine_.validate(); !lie.empty()) return lie;
   if (std::string lie = backing_.validate(); !lie.empty()) return lie;
+  std::uint64_t alone_blocks = 0, alone_allocated = 0, alone_bytes = 0;
+  for (const auto& [address, block] : alone_) {
+    alone_blocks += block.live ? 1 : 0;
+    alone_allocated += block.live ? block.region.bytes : 0;
+    alone_bytes += block.region.bytes;
+    if (block.requested > block.region.bytes) return "pool: a region is smaller than its block";
+  }
   // Extents tile what was mapped: used and free ones cover exactly the mappings.
   if (range_ != 0) {
     auto mapping = backing_.mappings().begin();
@@ -280,7 +330,8 @@ std::string Pool::Impl::validate() {
       }
     });
     if (!lie.empty()) return lie;
-    if (covered != backing_.mapped().current()) return "pool: extents do not tile what is mapped";
+    if (covered + alone_bytes != backing_.mapped().current())
+      return "pool: extents do not tile what is mapped";
   }
   std::uint64_t blocks = 0, allocated = 0, used = deferred_span_bytes();
   std::string lie;
@@ -294,15 +345,10 @@ std::string Pool::Impl::validate() {
     }
   });
   if (!lie.empty()) return lie;
-  for (const auto& [address, block] : alone_) {
-    blocks += block.live ? 1 : 0;
-    allocated += block.live ? block.region.bytes : 0;
-    if (block.requested > block.region.bytes) return "pool: a region is smaller than its block";
-  }
-  if (blocks != span_blocks_ || allocated != span_allocated_) {
+  if (blocks + alone_blocks != span_blocks_ || allocated + alone_allocated != span_allocated_) {
     return "pool: live spans differ from their count";
   }
-  if (config_.mode == PoolMode::pooled) used += allocated;
+  used += allocated;
   for (const auto& [mapping, id] : stuck_) used += mapping.bytes;
   const std::uint64_t used_found = engine_.counts().used;
   engine_lock.unlock();

@@ -20,11 +20,13 @@ void write(std::string& out, double value) {
   out += text;
 }
 
-void write(std::string& out, const Histogram& histogram) {
+template <typename Value>
+void write(std::string& out, const std::map<std::uint64_t, Value>& histogram) {
   out += '{';
   for (const auto& [key, value] : histogram) {
     if (out.back() != '{') out += ", ";
-    out += '"' + std::to_string(key) + "\": " + std::to_string(value);
+    out += '"' + std::to_string(key) + "\": ";
+    write(out, value);
   }
   out += '}';
 }
@@ -66,6 +68,7 @@ void combine(Merge how, Count& into, Count other) {
 }
 
 void combine(Merge, double&, double) {}
+void combine(Merge, Shares&, const Shares&) {}
 
 void combine(Merge, Histogram& into, const Histogram& other) {
   for (const auto& [key, value] : other) into[key] += value;
@@ -129,24 +132,60 @@ class Table {
       text_.append(20 - std::strlen(second), ' ').append(second).append("\n");
     }
   }
+  void share(const char* label, double part) {
+    char text[64];
+    const int length = std::snprintf(text, sizeof text, "  %-22s %18.1f %%\n", label, 100 * part);
+    text_.append(text, static_cast<std::size_t>(length));
+  }
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
   std::string text_;
 };
 
+Count stranded(const PoolStats& stats) {
+  Count sum = 0;
+  for (const StreamStats& stream : stats.streams) sum += stream.stranded;
+  return sum;
+}
+
+// Free bytes that no part explains: mapped, but the source would neither open nor unmap them.
+Count stuck(const PoolStats& stats) {
+  const Count parts = stats.fragmentation.free_in_ranges + stranded(stats) + stats.slab.tails;
+  return stats.free.current - std::min(stats.free.current, parts);
+}
+
+void fragmentation(Table& table, const PoolStats& stats) {
+  const FragmentationStats& found = stats.fragmentation;
+  table.head("free by place", "bytes", "");
+  table.line("", "in ranges for everyone", found.free_in_ranges);
+  table.line("+", "stranded with streams", stranded(stats));
+  table.line("+", "ends of slab pages", stats.slab.tails);
+  table.line("+", "stuck", stuck(stats));
+  table.line("=", "free", stats.free.current);
+  table.line("", "largest free range", found.largest_free);
+
+  table.head("fragmentation", "share", "");
+  table.share("internal", found.internal);
+  table.share("external", found.external);
+  for (const auto& [bytes, share] : found.external_for) {
+    table.share(("external for " + std::to_string(bytes >> 20) + " MiB").c_str(), share);
+  }
+  table.share("realised at peak", found.realized_at_peak);
+}
+
 }  // namespace
 
 Count PoolStats::driver_calls() const noexcept {
   Count sum = 0;
-  DriverStats::each_field([&sum](const char*, Merge, const Tally& tally) { sum += tally.count; },
-                          driver);
+  DriverStats::each_field(
+      [&sum](const char*, Merge, const CallStats& calls) { sum += calls.count; }, driver);
   return sum;
 }
 
 Count PoolStats::driver_us() const noexcept {
   Count sum = 0;
-  DriverStats::each_field([&sum](const char*, Merge, const Tally& tally) { sum += tally.us; },
+  DriverStats::each_field([&sum](const char*, Merge, const CallStats& calls) { sum += calls.us; },
                           driver);
   return sum;
 }
@@ -171,7 +210,6 @@ std::string to_table(const PoolStats& stats) {
   table.line("+", "idle handles", stats.idle_handles.current, stats.idle_handles.peak);
   table.line("=", "held", stats.held.current, stats.held.peak);
   table.line("", "capacity", stats.capacity);
-  table.line("", "largest free range", stats.fragmentation.largest_free);
   table.line("", "host metadata", stats.host_metadata);
 
   table.head("mapped by engine", "mapped", "allocated");
@@ -180,13 +218,23 @@ std::string to_table(const PoolStats& stats) {
   table.line("+", "span", stats.span.mapped, stats.span.allocated);
   table.line("=", "all", stats.mapped.current, stats.allocated.current);
 
+  fragmentation(table, stats);
+
+  if (!stats.slab.classes.empty()) {
+    table.head("slab pages of blocks of", "allocated", "pages");
+    for (const SlabClassStats& of : stats.slab.classes) {
+      table.line("+", std::to_string(of.bytes).c_str(), of.bytes * of.used, of.pages);
+    }
+    table.line("=", "all", stats.slab.allocated, stats.slab.pages);
+  }
+
   table.head("allocations", "count", "");
   table.line("", "live", stats.allocations.live);
   table.line("+", "freed", stats.allocations.frees);
   table.line("=", "total", stats.allocations.total);
   table.line("", "failed", stats.allocations.failed);
 
-  const auto tallies = [&table](const char* name, Merge, const Tally& tally) {
+  const auto tallies = [&table](const char* name, Merge, const auto& tally) {
     table.line("+", name, tally.count, tally.us);
   };
   table.head("served by", "allocations", "microseconds");
@@ -221,6 +269,12 @@ void derive(PoolStats& stats) {
       allocated == 0 ? 0.0 : 1.0 - ratio(stats.requested.current, allocated);
   stats.fragmentation.realized_at_peak =
       stats.requested.peak == 0 ? 0.0 : ratio(stats.held.peak, stats.requested.peak) - 1.0;
+  FragmentationStats& found = stats.fragmentation;
+  const Count free = found.free_in_ranges;
+  found.external = free == 0 ? 0.0 : 1.0 - ratio(std::min(found.largest_free, free), free);
+  for (const auto& [bytes, below] : found.free_below) {
+    found.external_for[bytes] = ratio(std::min(below, free), free);
+  }
 }
 
 void merge(PoolStats& into, const PoolStats& other) {
@@ -234,6 +288,12 @@ std::string check_identities(const PoolStats& stats) {
   for (const StreamStats& stream : stats.streams) {
     stream_allocated += stream.allocated;
     stream_pending += stream.pending;
+  }
+  Count by_class = 0;
+  Count class_pages = 0;
+  for (const SlabClassStats& of : stats.slab.classes) {
+    by_class += of.bytes * of.used;
+    class_pages += of.pages;
   }
   Count served = 0;
   LadderStats::each_field([&](const char*, Merge, const Tally& tally) { served += tally.count; },
@@ -260,6 +320,13 @@ std::string check_identities(const PoolStats& stats) {
       {"allocations by rung = total", served, stats.allocations.total, false},
       {"allocated of streams = allocated", stream_allocated, stats.allocated.current, false},
       {"pending of streams = pending", stream_pending, stats.pending.current, false},
+      {"free in ranges + stranded + ends of slab pages <= free",
+       stats.fragmentation.free_in_ranges + stranded(stats) + stats.slab.tails, stats.free.current,
+       true},
+      {"the largest free range <= free", stats.fragmentation.largest_free, stats.free.current,
+       true},
+      {"slab blocks by class = slab allocated", by_class, stats.slab.allocated, false},
+      {"slab pages by class = slab pages", class_pages, stats.slab.pages, false},
       {"requested <= its peak", stats.requested.current, stats.requested.peak, true},
       {"allocated <= its peak", stats.allocated.current, stats.allocated.peak, true},
       {"mapped <= its peak", stats.mapped.current, stats.mapped.peak, true},

@@ -94,7 +94,7 @@ struct StreamState {
   std::uint32_t awaited = 0;
 
   std::atomic<Point> passed{0};
-  std::atomic<std::uint64_t> points_recorded{0}, points_queried{0};
+  std::atomic<std::uint64_t> points_recorded{0}, points_queried{0}, waits{0};
 };
 
 }  // namespace forebay::pool

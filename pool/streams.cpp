@@ -197,6 +197,7 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, Point point) {
 }
 
 bool Pool::Impl::retire_stream(StreamId stream) noexcept {
+  if (watch_ != nullptr) discharge(0, &stream);
   if (retire(stream)) return true;
   log("pool: the last point of stream " + std::to_string(stream) +
       " could not be recorded; it is not retired");

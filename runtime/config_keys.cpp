@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 3> kPeers{"none", "reachable", "all"};
 constexpr std::array<std::string_view, 2> kExports{"none", "fd"};
 constexpr std::array<std::string_view, 2> kMisuse{"log", "abort"};
 constexpr std::array<std::string_view, 2> kMiss{"map_first", "steal_first"};
+constexpr std::array<std::string_view, 3> kStacks{"off", "sampled", "all"};
 constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
 
 /// What a pool must have for a key to do anything: pooling (as against passthrough), or handles too
@@ -214,6 +215,55 @@ constexpr std::array kPoolKeys{
         [](PoolConfig& c) -> Field { return &c.on_misuse; },
         Needs::nothing,
         no_clash},
+    PoolKey{"leaks/stacks",
+            "Whose call stacks are kept, so that a leak report tells where blocks came from: of no "
+            "allocation, of a sample, or of all.",
+            {},
+            [](PoolConfig& c) -> Field { return &c.leak_stacks; },
+            Needs::nothing,
+            no_clash},
+    PoolKey{"leaks/sample_bytes",
+            "Mean bytes allocated between two sampled stacks; large blocks are in the sample "
+            "more often, in proportion.",
+            {1, 1 * kTiB, false},
+            [](PoolConfig& c) -> Field { return &c.leak_sample_bytes; },
+            Needs::nothing,
+            [](const PoolConfig& c) -> std::string {
+              if (c.leak_stacks == pool::StackMode::sampled ||
+                  c.leak_sample_bytes == PoolConfig{}.leak_sample_bytes) {
+                return {};
+              }
+              return "without effect as long as leaks/stacks is not \"sampled\"";
+            }},
+    PoolKey{"debug/fill",
+            "Whether blocks are filled with 0xFF (a NaN of every floating type) when they are "
+            "allocated and with 0xEF when they are freed.",
+            {},
+            [](PoolConfig& c) -> Field { return &c.debug_fill; },
+            Needs::nothing,
+            no_clash},
+    PoolKey{"debug/canary",
+            "Bytes behind each block that are filled, and checked when it is freed, for which the "
+            "free waits for its stream; 0 means none.",
+            {1, 1 * kMiB, true},
+            [](PoolConfig& c) -> Field { return &c.debug_canary; },
+            Needs::nothing,
+            no_clash},
+    PoolKey{"debug/guard_sample",
+            "One block in so many ends where no memory is mapped, so that an access behind it "
+            "faults; at most 64 at a time and an eighth of the capacity; 0 means none does.",
+            {1, 1'000'000'000, true},
+            [](PoolConfig& c) -> Field { return &c.debug_guard_sample; },
+            Needs::handles,
+            no_clash},
+    PoolKey{
+        "debug/quarantine",
+        "Bytes of freed blocks that are kept from being used again, and with debug/fill checked "
+        "for later writes; 0 means none.",
+        {1, 128 * kTiB, true},
+        [](PoolConfig& c) -> Field { return &c.debug_quarantine; },
+        Needs::nothing,
+        no_clash},
 };
 
 /// `is`: of which pool it is a section. `no_capacity`: what a capacity of 0 means, in place of the
@@ -379,6 +429,7 @@ std::vector<std::string_view> choices(const Key& key) {
   if (std::holds_alternative<pool::PoolExport*>(field)) return {kExports.begin(), kExports.end()};
   if (std::holds_alternative<pool::MisusePolicy*>(field)) return {kMisuse.begin(), kMisuse.end()};
   if (std::holds_alternative<pool::MissPolicy*>(field)) return {kMiss.begin(), kMiss.end()};
+  if (std::holds_alternative<pool::StackMode*>(field)) return {kStacks.begin(), kStacks.end()};
   if (std::holds_alternative<LogLevel*>(field)) return {kLevels.begin(), kLevels.end()};
   return {};
 }

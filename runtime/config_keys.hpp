@@ -17,7 +17,7 @@ namespace forebay::config_keys {
 /// size in bytes, a uint32_t a count, an enumeration one of its names.
 using Field = std::variant<std::size_t*, std::uint32_t*, double*, bool*, pool::PoolMode*,
                            pool::PoolBacking*, pool::PoolPeers*, pool::PoolExport*,
-                           pool::MisusePolicy*, pool::MissPolicy*, LogLevel*>;
+                           pool::MisusePolicy*, pool::MissPolicy*, pool::StackMode*, LogLevel*>;
 
 /// The limits of a number; both ends belong to it. They are below 2^53, so doubles hold them.
 struct Range {

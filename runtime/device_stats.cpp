@@ -1,4 +1,4 @@
-// The statistics document of a device: forebay.stats/1.
+// The documents of a device about itself: forebay.stats/1 and forebay.leaks/1.
 #include <chrono>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -62,7 +62,7 @@ ordered_json fusion_json(const FusionCounters& fusion) {
 }
 
 ordered_json pool_json(const pool::Pool& pool) {
-  return ordered_json::parse(pool::to_json(pool.stats()));
+  return ordered_json::parse(pool::to_json(pool.detailed_stats()));
 }
 
 }  // namespace
@@ -81,6 +81,19 @@ std::string Device::make_stats_json() const {
   document["events"] = read(counters_.events);
   document["tensor_tables"] = read(counters_.tensor_tables);
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string Device::leaks_json() const {
+  if (forked()) require_open();
+  ordered_json document;
+  document["schema"] = "forebay.leaks/1";
+  document["time"] = utc_now();
+  document["device"] = id();
+  document["pool"] = ordered_json::parse(pool::to_json(pool_.leak_report()));
+  if (info_.kind != DeviceKind::host) {
+    document["pinned"] = ordered_json::parse(pool::to_json(pinned_.leak_report()));
+  }
+  return document.dump(2) + "\n";
 }
 
 std::string Device::stats_json() const {

@@ -15,8 +15,9 @@ namespace forebay::pool {
 
 Misuse Pool::Impl::release_recorded(void* pointer, StreamId stream, std::size_t bytes) {
   const std::uint64_t event = recorder_->freeing(reinterpret_cast<Address>(pointer), stream);
-  const Misuse misuse = release_live(pointer, stream, bytes);
-  if (misuse != Misuse::none) recorder_->take_back(event);
+  const Misuse misuse = release_block(pointer, stream, bytes);
+  const bool freed = misuse == Misuse::none || misuse == Misuse::buffer_overrun;
+  if (!freed) recorder_->take_back(event);
   return misuse;
 }
 

@@ -6,6 +6,7 @@
 
 #include "forebay/runtime/log.hpp"
 #include "runtime/cuda/block_files.hpp"
+#include "runtime/cuda/cuda_tools.hpp"
 #include "runtime/cuda/cuda_vmm_source.hpp"
 #include "runtime/cuda/kernel_cache.hpp"
 #include "runtime/cuda/peers.hpp"
@@ -147,8 +148,10 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
     constexpr std::size_t kPinnedCapacity = std::size_t{1} << 30;
     config_.pinned.capacity = std::min(kPinnedCapacity, pinned_memory_->traits().total);
   }
-  pool_ = pool::Pool(memory_, timeline_, config_.pool, warn);
-  pinned_ = pool::Pool(pinned_memory_, pinned_timeline_, config_.pinned, warn);
+  pool_ = pool::Pool(memory_, timeline_, config_.pool, warn,
+                     std::make_shared<CudaTools>(context_, timeline_, false));
+  pinned_ = pool::Pool(pinned_memory_, pinned_timeline_, config_.pinned, warn,
+                       std::make_shared<CudaTools>(context_, pinned_timeline_, true));
   config_.pool = pool_.config();
   config_.pinned = pinned_.config();
 }

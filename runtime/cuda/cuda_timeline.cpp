@@ -27,6 +27,11 @@ void CudaTimeline::remove(StreamId id) noexcept {
   }
 }
 
+CUstream CudaTimeline::native(StreamId id) const noexcept {
+  const auto lane = find(id);
+  return lane != nullptr ? lane->stream.load() : nullptr;
+}
+
 void CudaTimeline::close() noexcept {
   const std::unique_lock lanes_lock(lanes_mutex_);
   const std::lock_guard spare_lock(spare_mutex_);

@@ -37,6 +37,8 @@ class CudaTimeline final : public pool::Timeline {
   void add(pool::StreamId id, CUstream stream);
   /// The stream is about to be destroyed; what was recorded on it still passes.
   void remove(pool::StreamId id) noexcept;
+  /// The driver's handle of a stream, null for one that is not there or was removed.
+  [[nodiscard]] CUstream native(pool::StreamId id) const noexcept;
   /// Destroys every event and forgets every stream. Twice is fine.
   void close() noexcept;
 

@@ -4,6 +4,7 @@
 
 #include "forebay/runtime/log.hpp"
 #include "runtime/host/host_memory.hpp"
+#include "runtime/host/host_tools.hpp"
 
 namespace forebay::host {
 
@@ -54,8 +55,9 @@ HostDevice::HostDevice(DeviceInfo info, Config config)
     : Device(std::move(info), std::move(config)),
       source_(std::make_shared<HostSource>(info_.total_bytes)),
       timeline_(std::make_shared<HostTimeline>()) {
-  pool_ = pool::Pool(source_, timeline_, config_.pool,
-                     [](std::string_view line) { log(LogLevel::warn, line); });
+  pool_ = pool::Pool(
+      source_, timeline_, config_.pool, [](std::string_view line) { log(LogLevel::warn, line); },
+      std::make_shared<HostTools>());
   pinned_ = pool_;
   config_.pool = pool_.config();
 }

@@ -1,11 +1,17 @@
 #include "forebay/pool/stats.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
+#include "pool/counted_mutex.hpp"
 #include "pool/units.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
@@ -137,7 +143,7 @@ TEST_CASE("the lines of the table add up") {
     first = sign == '=' ? a : first + a;
     second += b;
   }
-  CHECK(sums == 8);
+  CHECK(sums == 10);
 }
 
 TEST_CASE("merging adds, keeps the larger, and joins classes of the same size") {
@@ -157,6 +163,139 @@ TEST_CASE("merging adds, keeps the larger, and joins classes of the same size") 
   CHECK(check_identities(one).empty());
   CHECK(one.driver_calls() == 2 * two.driver_calls());
   CHECK(one.driver_us() == 2 * two.driver_us());
+}
+
+TEST_CASE("what is free lies in ranges, in somebody's pages, or at the ends of pages") {
+  World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB});
+  std::mt19937 random(3);
+  std::vector<void*> live;
+  bool stranded = false, tails = false, ranges = false;
+  for (int i = 0; i < 4000; ++i) {
+    const StreamId stream = 1 + random() % 3;
+    if (live.size() < 100 || (live.size() < 400 && random() % 2 == 0)) {
+      live.push_back(
+          world.pool.allocate(1 + random() % (std::size_t{1} << (random() % 19)), stream));
+    } else {
+      std::swap(live[random() % live.size()], live.back());
+      world.pool.deallocate(live.back(), stream);
+      live.pop_back();
+    }
+    if (random() % 16 == 0) world.timeline->run(1 + random() % 3);
+    const PoolStats stats = world.pool.stats();
+    REQUIRE(check_identities(stats).empty());
+    Count sum = stats.fragmentation.free_in_ranges + stats.slab.tails;
+    for (const StreamStats& of : stats.streams) {
+      sum += of.stranded;
+      stranded |= of.stranded > 0;
+    }
+    tails |= stats.slab.tails > 0;
+    ranges |= stats.fragmentation.free_in_ranges > 0;
+    REQUIRE(sum == stats.free.current);
+    for (const auto& [bytes, share] : stats.fragmentation.external_for) {
+      REQUIRE(share * static_cast<double>(stats.fragmentation.free_in_ranges) ==
+              Approx(static_cast<double>(stats.fragmentation.free_below.at(bytes))));
+    }
+  }
+  CHECK(stranded);
+  CHECK(tails);
+  CHECK(ranges);
+}
+
+TEST_CASE("external fragmentation is told for several sizes of request") {
+  // Free ranges of 1, 1, 10 and 40 MiB.
+  PoolStats stats;
+  FragmentationStats& found = stats.fragmentation;
+  found.largest_free = 40 * kMiB;
+  found.free_in_ranges = 52 * kMiB;
+  found.free_below = {{2 * kMiB, 2 * kMiB}, {32 * kMiB, 12 * kMiB}, {256 * kMiB, 52 * kMiB}};
+  derive(stats);
+  CHECK(found.external == Approx(12.0 / 52));
+  CHECK(found.external_for.at(2 * kMiB) == Approx(2.0 / 52));
+  CHECK(found.external_for.at(32 * kMiB) == Approx(12.0 / 52));
+  CHECK(found.external_for.at(256 * kMiB) == 1);
+  // Two pools together: the longest range of either is among the free ones of both.
+  const PoolStats other = stats;
+  merge(stats, other);
+  CHECK(found.external == Approx(64.0 / 104));
+  CHECK(found.external_for.at(32 * kMiB) == Approx(24.0 / 104));
+  CHECK(FragmentationStats{}.external == 0);
+}
+
+TEST_CASE("granules are told by how much of them is in use") {
+  World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB, .immediate = true});
+  CHECK(world.pool.detailed_stats().fragmentation.granule_occupancy.empty());
+  void* a = world.pool.allocate(4 * kMiB, 1);             // two granules
+  void* b = world.pool.allocate(2 * kMiB + kMiB / 2, 1);  // one and a quarter
+  CHECK(world.pool.stats().fragmentation.granule_occupancy.empty());
+  CHECK(world.pool.detailed_stats().fragmentation.granule_occupancy ==
+        Histogram{{20, 1}, {100, 3}});
+  world.pool.deallocate(a, 1);
+  CHECK_THROWS_AS(world.pool.allocate(65 * kMiB, 1), forebay::OutOfMemory);
+  void* c = world.pool.allocate(2 * kMiB + kMiB, 1);
+  CHECK(world.sound());
+  Count granules = 0;
+  const PoolStats stats = world.pool.detailed_stats();
+  for (const auto& [percent, count] : stats.fragmentation.granule_occupancy) granules += count;
+  CHECK(granules * 2 * kMiB == stats.mapped.current);
+  world.pool.deallocate(b, 1);
+  world.pool.deallocate(c, 1);
+}
+
+TEST_CASE(
+    "every miss is timed, and waiting for another stream is counted with the one that waits") {
+  World world(World::Config{.capacity = 16 * kMiB});
+  for (int i = 0; i < 100; ++i) world.pool.deallocate(world.pool.allocate(100, 1), 1);
+  PoolStats stats = world.pool.stats();
+  CHECK(stats.miss_path.count == 1);
+  CHECK(stats.latency_ns.miss.count == 1);
+  CHECK(stats.latency_ns.miss.max > 0);
+  CHECK(stats.latency_ns.miss.p50 <= stats.latency_ns.miss.p999);
+  CHECK(stats.driver.create.max_us == 15);
+  void* block = world.pool.allocate(12 * kMiB, 1);
+  world.timeline->work(1);
+  world.pool.deallocate(block, 1);
+  (void)world.pool.allocate(12 * kMiB, 2);
+  stats = world.pool.stats();
+  for (const StreamStats& of : stats.streams) CHECK(of.waits == (of.id == 2 ? 1 : 0));
+  CHECK(stats.miss_path.count == 3);
+}
+
+TEST_CASE("waiting for a lock is counted") {
+  CountedMutex mutex;
+  CHECK(mutex.waits().count == 0);
+  std::thread other;
+  {
+    const std::lock_guard lock(mutex);
+    CHECK_FALSE(mutex.try_lock());
+    std::atomic<bool> there{false};
+    other = std::thread([&] {
+      there = true;
+      const std::lock_guard again(mutex);
+    });
+    while (!there) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  other.join();
+  CHECK(mutex.waits().count == 1);
+  CHECK(mutex.waits().us > 0);
+}
+
+TEST_CASE("a counted mutex lets one thread in at a time, and wakes every one that waits") {
+  CountedMutex mutex;
+  std::uint64_t sum = 0;  // mutex
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20'000; ++i) {
+        const std::lock_guard lock(mutex);
+        ++sum;
+        if (i % 1000 == 0) std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(sum == 160'000);
+  CHECK(mutex.try_lock());
 }
 
 TEST_CASE("latencies are sampled") {

@@ -132,6 +132,18 @@ TEST_CASE("eight threads share a pool of regions, and one in passthrough") {
   stress({.capacity = 96 * kMiB, .mode = PoolMode::passthrough, .streams = 9}, 300);
 }
 
+TEST_CASE("eight threads share a pool with every debug mode on") {
+  World::Config config{.capacity = 512 * kMiB, .streams = 9};
+  config.tools = true;
+  config.fill = true;
+  config.canary = 32;
+  config.guard_sample = 50;
+  config.quarantine = 4 * kMiB;
+  config.stacks = StackMode::sampled;
+  config.sample_bytes = 256 * kKiB;
+  stress(config, 250);
+}
+
 TEST_CASE("streams are retired while others work") {
   World world(World::Config{.capacity = 128 * kMiB, .immediate = true, .streams = 1});
   std::atomic<unsigned> misuses{0};

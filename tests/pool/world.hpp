@@ -8,6 +8,7 @@
 
 #include "forebay/pool/pool.hpp"
 #include "forebay/pool/simulated.hpp"
+#include "tests/pool/fake_tools.hpp"
 #include "tests/pool/hooked_timeline.hpp"
 
 namespace forebay::pool::test {
@@ -33,6 +34,14 @@ struct World {
     PoolMode mode = PoolMode::pooled;
     PoolBacking backing = PoolBacking::vmm;
     unsigned streams = 4;  // 1, 2, 3 …
+    // Debug modes and leak tracing; with `tools` the memory has content.
+    bool tools = false;
+    bool fill = false;
+    std::size_t canary = 0;
+    std::uint32_t guard_sample = 0;
+    std::size_t quarantine = 0;
+    StackMode stacks = StackMode::off;
+    std::size_t sample_bytes = 4096;
   };
 
   World() : World(Config{}) {}
@@ -41,6 +50,7 @@ struct World {
             .total = config.device, .virtual_memory = config.virtual_memory})),
         timeline(std::make_shared<SimulatedTimeline>(config.immediate)),
         hooks(std::make_shared<HookedTimeline>(timeline)) {
+    if (config.tools) tools = std::make_shared<FakeTools>(source);
     for (unsigned stream = 1; stream <= config.streams; ++stream) timeline->add_stream(stream);
     PoolConfig pool_config;
     pool_config.capacity = config.capacity;
@@ -58,17 +68,31 @@ struct World {
     pool_config.trace_ring_bytes = config.trace_ring_bytes;
     pool_config.mode = config.mode;
     pool_config.backing = config.backing;
-    pool = Pool(source, hooks, pool_config,
-                [lines = log](std::string_view line) { lines->emplace_back(line); });
+    pool_config.debug_fill = config.fill;
+    pool_config.debug_canary = config.canary;
+    pool_config.debug_guard_sample = config.guard_sample;
+    pool_config.debug_quarantine = config.quarantine;
+    pool_config.leak_stacks = config.stacks;
+    pool_config.leak_sample_bytes = config.sample_bytes;
+    pool = Pool(
+        source, hooks, pool_config,
+        [lines = log](std::string_view line) { lines->emplace_back(line); }, tools);
   }
 
   /// The pool is sound, its statistics add up, and nobody did what a driver refuses.
   [[nodiscard]] bool sound() const {
     trouble = pool.validate();
     if (trouble.empty()) trouble = check_identities(pool.stats());
+    if (const PoolStats of = pool.stats();
+        of.slab.blocks + of.buddy.blocks + of.span.blocks != of.allocations.live) {
+      trouble = "the engines have other blocks than are live";
+    }
     if (trouble.empty() && !source->violations().empty()) trouble = source->violations().front();
     if (trouble.empty() && !timeline->violations().empty()) {
       trouble = timeline->violations().front();
+    }
+    if (trouble.empty() && tools != nullptr && tools->unreachable > 0) {
+      trouble = "memory was touched that is not there";
     }
     if (trouble.empty() && pool.stats().held.current != source->used_bytes()) {
       trouble = "the source handed out other bytes than the pool holds";
@@ -86,6 +110,7 @@ struct World {
   std::shared_ptr<SimulatedSource> source;
   std::shared_ptr<SimulatedTimeline> timeline;
   std::shared_ptr<HookedTimeline> hooks;  // what the pool sees of the timeline
+  std::shared_ptr<FakeTools> tools;       // null unless asked for
   std::shared_ptr<std::vector<std::string>> log = std::make_shared<std::vector<std::string>>();
   Pool pool;
   mutable std::string trouble;

@@ -54,6 +54,19 @@ TEST_CASE("configs/default.json spells every default") {
   CHECK(Config::load(kDefault).to_json() == Config{}.to_json());
 }
 
+TEST_CASE("configs/debug.json switches every debug mode on") {
+  const std::string file = kRoot + "/configs/debug.json";
+  CHECK(valid(content(file)));
+  const Config config = Config::load(file);
+  for (const pool::PoolConfig* of : {&config.pool, &config.pinned}) {
+    CHECK(of->leak_stacks == pool::StackMode::all);
+    CHECK(of->debug_fill);
+    CHECK(of->debug_canary > 0);
+    CHECK(of->debug_quarantine > 0);
+  }
+  CHECK(config.pool.debug_guard_sample > 0);
+}
+
 TEST_CASE("configs/forebay.schema.json is the schema") {
   CHECK(content(kSchema) == Config::schema());
 }

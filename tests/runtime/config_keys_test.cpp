@@ -62,6 +62,7 @@ TEST_CASE("Both ends of every range are allowed, and nothing beyond them") {
       config.pool.slab_max_block = 256;
       config.pinned.slab_max_block = 256;
       config.pool.buddy_max_block = config.pinned.buddy_max_block = 0;
+      config.pool.leak_stacks = config.pinned.leak_stacks = pool::StackMode::sampled;
       config.upload.chunk_bytes = 4096;
       config.upload.ring_bytes = std::size_t{32} << 20;
       std::visit(
@@ -128,6 +129,13 @@ TEST_CASE("Values that do not fit together are found") {
         "\"fd\"");
   config.pool.mode = pool::PoolMode::passthrough;
   CHECK(keys::complaint(key_at("/pool/export"), config).find("passthrough") != std::string::npos);
+  config = {};
+  config.pinned.leak_sample_bytes = 4096;
+  CHECK(keys::complaint(key_at("/pinned/leaks/sample_bytes"), config)
+            .find("without effect as long as leaks/stacks is not \"sampled\"") !=
+        std::string::npos);
+  config.pinned.leak_stacks = pool::StackMode::sampled;
+  CHECK(keys::complaint(key_at("/pinned/leaks/sample_bytes"), config).empty());
   config = {};
   config.upload.ring_bytes = std::size_t{64} << 10;
   CHECK(

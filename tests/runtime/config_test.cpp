@@ -111,6 +111,9 @@ TEST_CASE("Every key survives writing and reading with a value that is not its d
     if (key.pointer == "/upload/ring_bytes") config.upload.chunk_bytes = 4096;
     if (key.pointer == "/pool/buddy/max_block") config.pool.slab_max_block = 256;
     if (key.pointer == "/pinned/buddy/max_block") config.pinned.slab_max_block = 256;
+    if (key.pointer.find("/leaks/sample_bytes") != std::string::npos) {
+      config.pool.leak_stacks = config.pinned.leak_stacks = pool::StackMode::sampled;
+    }
     if (key.pointer == "/pool/slab/max_block") config.pool.buddy_max_block = 0;
     if (key.pointer == "/pinned/slab/max_block") config.pinned.buddy_max_block = 0;
     const Config back = Config::parse(config.to_json());

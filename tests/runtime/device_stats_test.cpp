@@ -1,6 +1,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -34,6 +35,70 @@ bool valid(const json& document) {
   for (const auto& error : results) UNSCOPED_INFO(error.description);
   return ok;
 }
+
+// Whether the schema describes each field of the statistics as what it is.
+class SchemaWalk {
+ public:
+  explicit SchemaWalk(const json& schema) : schema_(schema) {}
+
+  template <typename Struct>
+  void walk(const json& at, const std::string& path) {
+    std::set<std::string> fields;
+    const json properties = resolved(at).value("properties", json::object());
+    Struct::each_field(
+        [&](const char* name, pool::Merge, const auto& field) {
+          fields.insert(name);
+          if (!properties.contains(name)) {
+            wrong += path + "/" + name + " ";
+          } else {
+            check(properties[name], path + "/" + name, field);
+          }
+        },
+        kEmpty<Struct>);
+    for (const auto& [name, of] : properties.items()) {
+      if (fields.count(name) == 0) wrong += path + "/" + name + "(unknown) ";
+    }
+  }
+  std::string wrong;
+
+ private:
+  template <typename Struct>
+  static inline const Struct kEmpty{};
+
+  json resolved(json at) const {
+    if (at.contains("allOf")) at = at["allOf"][0];
+    if (at.contains("$ref")) {
+      at = schema_.at(json::json_pointer(at["$ref"].get<std::string>().substr(1)));
+    }
+    return at;
+  }
+  void type(const json& at, const std::string& path, const char* expected) {
+    if (resolved(at).value("type", "") != expected) wrong += path + " is no " + expected + " ";
+  }
+  void check(const json& at, const std::string& path, const pool::Count&) {
+    type(at, path, "integer");
+  }
+  void check(const json& at, const std::string& path, const double&) { type(at, path, "number"); }
+  void check(const json& at, const std::string& path, const pool::Histogram&) {
+    check(resolved(at)["patternProperties"]["^[0-9]+$"], path + "/*", pool::Count{});
+  }
+  void check(const json& at, const std::string& path, const pool::Shares&) {
+    check(resolved(at)["patternProperties"]["^[0-9]+$"], path + "/*", 0.0);
+  }
+  template <typename Element>
+  void check(const json& at, const std::string& path, const std::vector<Element>&) {
+    type(at, path, "array");
+    walk<Element>(resolved(at)["items"], path + "/0");
+  }
+  template <typename Struct>
+  requires std::is_class_v<Struct>
+  void check(const json& at, const std::string& path, const Struct&) {
+    type(at, path, "object");
+    walk<Struct>(at, path);
+  }
+
+  const json& schema_;
+};
 
 /// Every path of `expected` that `found` lacks, but for keys of maps and lists that depend on data.
 void missing(const json& expected, const json& found, const std::string& path, std::string& out) {
@@ -79,6 +144,83 @@ TEST_CASE("The schema of statistics accepts the example, and misses every key th
   wrong = example;
   wrong.erase("config");
   CHECK_FALSE(valid(wrong));
+}
+
+TEST_CASE("The schema describes every field of a pool's statistics, and no others") {
+  const json schema = read("/configs/forebay.stats.schema.json");
+  SchemaWalk walk(schema);
+  walk.walk<pool::PoolStats>(schema["definitions"]["pool"], "/pool");
+  CHECK(walk.wrong == "");
+}
+
+TEST_CASE("Dumps of an empty, a busy, a mid-pending and a full pool are valid") {
+  Config config;
+  config.pool.capacity = std::size_t{32} << 20;
+  const auto device = std::make_shared<test::FakeDevice>(0, config);
+  const pool::StreamId stream = device->default_stream().id();
+  const auto dump = [&] {
+    const json document = json::parse(device->stats_json());
+    CHECK(valid(document));
+    CHECK(pool::check_identities(device->pool().stats()).empty());
+    return document["pool"];
+  };
+  CHECK(dump()["held"]["current"] == 0);
+
+  std::vector<void*> blocks;
+  for (const std::size_t bytes : {100, 3000, 100'000, 700'000, 2'500'000, 100, 9'000'000}) {
+    blocks.push_back(device->pool().allocate(bytes, stream));
+  }
+  json busy = dump();
+  CHECK(busy["slab"]["classes"].size() == 2);
+  CHECK(busy["slab"]["pages"].get<int>() >= 2);
+  CHECK(busy["fragmentation"]["granule_occupancy"].size() >= 1);
+
+  // Whether their points have passed is asked only when memory is wanted.
+  for (std::size_t i = 0; i < blocks.size(); i += 2) device->pool().deallocate(blocks[i], stream);
+  const json pending = dump();
+  CHECK(pending["pending"]["current"].get<std::uint64_t>() >= 11'500'000);
+
+  std::size_t live = 0;
+  try {
+    while (true) {
+      (void)device->pool().allocate(std::size_t{1} << 20, stream);
+      ++live;
+    }
+  } catch (const OutOfMemory&) {
+  }
+  CHECK(live > 10);
+  const json full = dump();
+  CHECK(full["allocations"]["failed"] == 1);
+  CHECK(full["held"]["current"] == full["capacity"]);
+}
+
+TEST_CASE("A device tells what is live, by pool, tag and place, and after close what was") {
+  Config config;
+  config.pool.leak_stacks = pool::StackMode::all;
+  const auto device = std::make_shared<test::FakeDevice>(0, config);
+  const pool::StreamId stream = device->default_stream().id();
+  (void)device->pool().allocate(5000, stream, {.tag = "weights \"w\""});
+  (void)device->pinned_pool().allocate(700, stream);
+  const auto check = [](const json& document) {
+    CHECK(document["schema"] == "forebay.leaks/1");
+    CHECK(document["device"] == "cuda:0");
+    CHECK(document["pool"]["stacks"] == "all");
+    CHECK(document["pool"]["bytes"] == 5000);
+    CHECK(document["pool"]["groups"][0]["tag"] == "weights \"w\"");
+    CHECK(document["pool"]["groups"][0]["site"].size() > 0);
+    CHECK(document["pinned"]["stacks"] == "off");
+    CHECK(document["pinned"]["blocks"] == 1);
+    CHECK(document["pinned"]["groups"][0]["site"].empty());
+  };
+  check(json::parse(device->leaks_json()));
+  device->close();
+  check(json::parse(device->leaks_json()));
+
+  Runtime runtime = Runtime::create();
+  const json host = json::parse(runtime.device("host").leaks_json());
+  CHECK(host["device"] == "host");
+  CHECK(host["pool"]["blocks"] == 0);
+  CHECK_FALSE(host.contains("pinned"));
 }
 
 TEST_CASE("A device's statistics carry every key of the example") {

@@ -47,6 +47,10 @@ TEST_CASE("files are found writable before anything else is done") {
     options.stats_file = folder.file(name);
     CHECK_THROWS_AS(BenchRun(options), UsageError);
     CHECK_FALSE(std::filesystem::exists(options.json_file));
+    options.leaks_file = folder.file(name);
+    options.stats_file.clear();
+    CHECK_THROWS_AS(BenchRun(options), UsageError);
+    options.leaks_file.clear();
   }
 }
 
@@ -64,4 +68,18 @@ TEST_CASE("finish writes the results, and the statistics as they were when taken
   CHECK(Folder::read(options.json_file) == "{}\n");
   const JsonDocument stats(Folder::read(options.stats_file), "stats");
   CHECK(stats.count("/pool/requested/current") == 1000U);
+}
+
+TEST_CASE("finish closes the device and writes what was left in it") {
+  const Folder folder;
+  BenchOptions options = on("host");
+  options.leaks_file = folder.file("l.json");
+  BenchRun bench(options);
+  const pool::StreamId stream = bench.device().default_stream().id();
+  (void)bench.device().pool().allocate(1000, stream, {.tag = "forgotten"});
+  bench.finish("{}\n");
+  CHECK(bench.device().closed());
+  const JsonDocument leaks(Folder::read(options.leaks_file), "leaks");
+  CHECK(leaks.count("/pool/blocks") == 1U);
+  CHECK(leaks.text("/pool/groups/0/tag") == "forgotten");
 }

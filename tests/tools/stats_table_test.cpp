@@ -54,6 +54,20 @@ TEST_CASE("a dump that was written reads back as itself") {
   CHECK(pool::to_json(read(json)) == pool::to_json(stats));
 }
 
+TEST_CASE("a dump may lack what was added later, and nothing else") {
+  const pool::PoolStats stats = read(example());  // which has nothing of that
+  CHECK(stats.fragmentation.free_in_ranges == stats.free.current);
+  CHECK(stats.fragmentation.external == Approx(0.2));
+  CHECK(stats.fragmentation.external_for.at(2'097'152) == Approx(0.2));
+  const std::string json = R"({"schema": "forebay.stats/1", "pool": )" + pool::to_json(stats) + "}";
+  CHECK(refusal(replaced(json, R"("extents": 0)", R"("e": 0)")).empty());
+  CHECK(refusal(replaced(json, R"("use_after_free": 0)", R"("u": 0)")).empty());
+  CHECK(refusal(replaced(json, R"("blocks": 3, "extents")", R"("extents")"))
+            .find("/pool/span/blocks,") != std::string::npos);
+  CHECK(refusal(replaced(json, R"("stranded": 0)", R"("stranded": -1)"))
+            .find("/pool/streams/0/stranded") != std::string::npos);
+}
+
 TEST_CASE("the table names the device and shows the pool, kernels and fusion") {
   const std::string table = stats_table(JsonDocument(example(), "dump.json"), "dump.json");
   INFO(table);

@@ -36,6 +36,8 @@ void BenchOptions::declare(OptionSet& options) {
   options.text("trace", trace_file, "FILE|-",
                "write what the pool was asked, for 'forebay replay'; the last two million events "
                "unless pool.trace.ring_bytes says otherwise");
+  options.text("leaks", leaks_file, "FILE|-",
+               "write what is still live at the very end (forebay.leaks/1)");
 }
 
 bool spells_device(const std::string& id) {
@@ -50,16 +52,18 @@ BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&
     : json_(checked(options).json_file),
       stats_(options.stats_file),
       trace_(options.trace_file),
+      leaks_(options.leaks_file),
       runtime_(make_runtime((require_distinct({{"--json", json_, options.json_file},
                                                {"--stats", stats_, options.stats_file},
-                                               {"--trace", trace_, options.trace_file}}),
+                                               {"--trace", trace_, options.trace_file},
+                                               {"--leaks", leaks_, options.leaks_file}}),
                              options),
                             adjust)),
       device_(&runtime_.device(options.device)) {}
 
 void BenchRun::say(const std::string& line) const {
-  if (json_.is_standard_output() || stats_.is_standard_output() || trace_.is_standard_output()) {
-    return;
+  for (const OutputFile* file : {&json_, &stats_, &trace_, &leaks_}) {
+    if (file->is_standard_output()) return;
   }
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
@@ -74,6 +78,9 @@ void BenchRun::finish(const std::string& json) {
   json_.write(json);
   stats_.write(stats_text_);
   trace_.write(trace_text_);
+  if (!leaks_.wanted()) return;
+  device_->close();
+  leaks_.write(device_->leaks_json());
 }
 
 }  // namespace forebay::tools

@@ -17,6 +17,7 @@ struct BenchOptions {
   std::string json_file;
   std::string stats_file;
   std::string trace_file;
+  std::string leaks_file;
 
   void declare(OptionSet& options);
 };
@@ -41,13 +42,15 @@ class BenchRun {
   /// Keeps the device's statistics and the trace of its pool as they are now for `finish`. No cost
   /// when nobody wants them.
   void take_stats();
-  /// Writes the files that were asked for.
+  /// Writes the files that were asked for. Closes the device if one of them is about leaks: what
+  /// lives then has outlived everything.
   void finish(const std::string& json);
 
  private:
   OutputFile json_;
   OutputFile stats_;
   OutputFile trace_;
+  OutputFile leaks_;
   Runtime runtime_;
   Device* device_;
   std::string stats_text_, trace_text_;

@@ -12,6 +12,7 @@ namespace forebay::tools {
 [[nodiscard]] std::unique_ptr<Command> make_bench_reinit();
 [[nodiscard]] std::unique_ptr<Command> make_replay();
 [[nodiscard]] std::unique_ptr<Command> make_stats();
+[[nodiscard]] std::unique_ptr<Command> make_leaks();
 [[nodiscard]] std::unique_ptr<Command> make_config_check();
 [[nodiscard]] std::unique_ptr<Command> make_config_show();
 [[nodiscard]] std::unique_ptr<Command> make_config_schema();

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   commands.push_back(make_bench_reinit());
   commands.push_back(make_replay());
   commands.push_back(make_stats());
+  commands.push_back(make_leaks());
   commands.push_back(make_config_check());
   commands.push_back(make_config_show());
   commands.push_back(make_config_schema());

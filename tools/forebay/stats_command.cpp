@@ -1,33 +1,14 @@
 // forebay stats FILE
-#include <fstream>
 #include <string>
 
 #include "forebay/pool/error.hpp"
 #include "tools/forebay/commands.hpp"
+#include "tools/forebay/dump_file.hpp"
 #include "tools/forebay/output.hpp"
 #include "tools/forebay/stats_table.hpp"
 
 namespace forebay::tools {
 namespace {
-
-/// Far more than any dump has; a device file may never end.
-constexpr std::size_t kMaxMiB = 64;
-
-std::string content(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text;
-  for (char buffer[4096]; in.read(buffer, sizeof buffer) || in.gcount() > 0;) {
-    text.append(buffer, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMaxMiB << 20) {
-      throw Error("'" + file + "' is longer than " + std::to_string(kMaxMiB) +
-                  " MiB, so it is no dump; name a file that --stats has written");
-    }
-  }
-  if (!in.is_open() || in.bad()) {
-    throw Error("cannot read '" + file + "'; name a file that --stats has written");
-  }
-  return text;
-}
 
 class Stats final : public Command {
  public:
@@ -41,7 +22,7 @@ class Stats final : public Command {
     options.argument("FILE", file_, true, "a forebay.stats/1 document");
   }
   ExitCode run() override {
-    const JsonDocument document(content(file_), file_);
+    const JsonDocument document(read_dump(file_, "--stats"), file_);
     OutputFile("-").write(stats_table(document, file_));
     const std::string lie = pool::check_identities(read_pool_stats(document, file_));
     if (!lie.empty()) throw Error("'" + file_ + "' does not add up: " + lie);

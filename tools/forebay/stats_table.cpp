@@ -1,7 +1,6 @@
 #include "tools/forebay/stats_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <string_view>
 
@@ -11,9 +10,23 @@
 namespace forebay::tools {
 namespace {
 
-/// Fields that a document of forebay.stats/1 may have beside those that it must have.
-constexpr std::array<std::string_view, 6> kBeside = {"timeline",  "extents",         "reserve",
-                                                     "unreserve", "allocate_region", "free_region"};
+/// Fields that a document of forebay.stats/1 may have beside those that it must have, by the ends
+/// of their paths.
+constexpr std::string_view kBeside =
+    "timeline span/extents driver/reserve driver/unreserve driver/allocate_region "
+    "driver/free_region max_us fragmentation/external fragmentation/external_for "
+    "fragmentation/free_in_ranges fragmentation/granule_occupancy slab/tails slab/blocks "
+    "buddy/blocks stranded waits p999 max latency_ns/miss miss_path locks debug "
+    "errors/buffer_overrun errors/use_after_free";
+
+bool may_lack(std::string_view path) {
+  for (std::string_view left = kBeside; !left.empty();) {
+    const std::size_t end = std::min(left.find(' '), left.size());
+    if (path.ends_with("/" + std::string(left.substr(0, end)))) return true;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return false;
+}
 
 /// Fills a struct of pool/stats.hpp from the list of its fields.
 class Filler {
@@ -27,9 +40,7 @@ class Filler {
         [&](std::string_view field, pool::Merge /*merge*/, auto& value) {
           const std::string place = pointer + "/" + std::string(field);
           if (document_.json(place) != "null") return fill(place, value);
-          if (std::find(kBeside.begin(), kBeside.end(), field) == kBeside.end()) {
-            refuse(place, "value");
-          }
+          if (!may_lack(place)) refuse(place, "value");
         },
         target);
   }
@@ -39,7 +50,8 @@ class Filler {
   void fill(const std::string& pointer, double& target) const {
     target = required(document_.number(pointer), pointer, "number");
   }
-  void fill(const std::string& pointer, pool::Histogram& target) const {
+  template <typename Value>
+  void fill(const std::string& pointer, std::map<std::uint64_t, Value>& target) const {
     for (const std::string& key : document_.members(pointer)) {
       fill(pointer + "/" + key, target[std::strtoull(key.c_str(), nullptr, 10)]);
     }
@@ -95,6 +107,13 @@ pool::PoolStats read_pool_stats(const JsonDocument& document, const std::string&
   }
   pool::PoolStats stats;
   Filler(document, name).fill("/pool", stats);
+  if (document.json("/pool/fragmentation/free_in_ranges") == "null") {
+    stats.fragmentation.free_in_ranges = stats.free.current;  // from before the places were told
+    pool::PoolStats derived = stats;
+    pool::derive(derived);
+    stats.fragmentation.external = derived.fragmentation.external;
+    stats.fragmentation.external_for = derived.fragmentation.external_for;
+  }
   return stats;
 }
 

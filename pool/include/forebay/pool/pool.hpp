@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "forebay/pool/error.hpp"
+#include "forebay/pool/leaks.hpp"
 #include "forebay/pool/memory_source.hpp"
+#include "forebay/pool/memory_tools.hpp"
 #include "forebay/pool/stats.hpp"
 #include "forebay/pool/timeline.hpp"
 #include "forebay/pool/trace.hpp"
@@ -21,7 +23,7 @@ namespace forebay::pool {
 inline constexpr std::size_t kMinAlignment = 256;
 inline constexpr std::size_t kSpanUnit = 512;
 
-/// What a caller did wrong when it gave memory back.
+/// What a caller did wrong with memory; all but the last two when it gave it back.
 enum class Misuse : std::uint8_t {
   none,
   double_free,       ///< the block is free already
@@ -30,7 +32,10 @@ enum class Misuse : std::uint8_t {
   size_mismatch,     ///< `bytes` differs from what was requested
   wrong_device,      ///< the stream is not one of this pool's device
   pool_closed,       ///< the pool's runtime was closed
+  buffer_overrun,    ///< something wrote behind the block's end; the block is freed all the same
+  use_after_free,    ///< something wrote to a block in quarantine; told when the block leaves it
 };
+inline constexpr std::size_t kMisuses = 9;
 [[nodiscard]] std::string_view to_string(Misuse misuse) noexcept;
 
 /// What happens on misuse, after it was counted.
@@ -84,6 +89,15 @@ struct PoolConfig {
   PoolPeers peers = PoolPeers::none;
   PoolExport export_as = PoolExport::none;
   MisusePolicy on_misuse = MisusePolicy::log;
+
+  StackMode leak_stacks = StackMode::off;                  ///< whose call stacks are kept
+  std::size_t leak_sample_bytes = std::size_t{512} << 10;  ///< mean bytes between sampled ones
+
+  // Debug modes. All of them and the stacks together cost one test while they are off.
+  bool debug_fill = false;               ///< fill blocks when they are allocated and when freed
+  std::size_t debug_canary = 0;          ///< bytes behind each block that are checked at its free
+  std::uint32_t debug_guard_sample = 0;  ///< one block in so many ends at unmapped memory; 0: none
+  std::size_t debug_quarantine = 0;      ///< bytes of freed blocks kept from being used again
 };
 
 /// Options of one allocation.
@@ -125,10 +139,11 @@ using MappingCallback = std::function<void(Address address, std::size_t bytes, b
 class Pool {
  public:
   Pool() = default;
-  /// `source` and `timeline` outlive `close()`. Throws ConfigError for a configuration that the
-  /// source cannot serve and DriverError when no addresses can be reserved.
+  /// `source`, `timeline` and `tools` outlive `close()`; `tools` may be null as long as no debug
+  /// mode needs them. Throws ConfigError for a configuration that the source cannot serve and
+  /// DriverError when no addresses can be reserved.
   Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
-       const PoolConfig& config, LogSink log = {});
+       const PoolConfig& config, LogSink log = {}, std::shared_ptr<MemoryTools> tools = nullptr);
 
   /// At least `bytes` bytes for work on `stream`; null for 0. Throws OutOfMemory, ClosedError,
   /// and Error for an alignment that is no power of two or a stream that is not the device's.
@@ -175,6 +190,12 @@ class Pool {
 
   /// A consistent copy of the counters. Cost: no scan of blocks; grows with streams and classes.
   [[nodiscard]] PoolStats stats() const;
+  /// The same with fragmentation.granule_occupancy. Cost: a walk over all spans, under the lock of
+  /// the span engine.
+  [[nodiscard]] PoolStats detailed_stats() const;
+  /// What is live, by tag and place of allocation; after `close()` what was live then. Cost: a scan
+  /// of every block, and some milliseconds to name functions where call stacks are kept.
+  [[nodiscard]] LeakReport leak_report() const;
   /// Recomputes everything from first principles; empty, or the first lie found. Cost: everything.
   [[nodiscard]] std::string validate() const;
   /// What the pool was asked: as many of the last events as the ring holds, with the blocks that

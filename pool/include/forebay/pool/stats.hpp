@@ -26,6 +26,8 @@ enum class Merge : std::uint8_t { add, largest, join, derived };
 using Count = std::uint64_t;
 /// Keys of a histogram are sizes in bytes or their logarithms.
 using Histogram = std::map<std::uint64_t, std::uint64_t>;
+/// Shares from 0 to 1 by a size in bytes.
+using Shares = std::map<std::uint64_t, double>;
 
 /// An amount now and at its highest. Merged peaks add: an upper bound.
 #define FOREBAY_LEVEL_STATS(X) X(Count, current, add) X(Count, peak, add)
@@ -45,6 +47,12 @@ struct Tally {
   FOREBAY_STATS_STRUCT(FOREBAY_TALLY_STATS)
 };
 
+/// Calls, the microseconds that they took in all, and the longest of them.
+#define FOREBAY_CALL_STATS(X) X(Count, count, add) X(Count, us, add) X(Count, max_us, largest)
+struct CallStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_CALL_STATS)
+};
+
 /// total = live + frees; failed ones are not among them.
 #define FOREBAY_ALLOCATION_STATS(X) \
   X(Count, live, add) X(Count, total, add) X(Count, frees, add) X(Count, failed, add)
@@ -52,14 +60,23 @@ struct AllocationStats {
   FOREBAY_STATS_STRUCT(FOREBAY_ALLOCATION_STATS)
 };
 
-/// internal = 1 - requested / allocated; realized_at_peak = peak held / peak requested - 1.
-/// Free ranges are those that any stream may take: their number by floor(log2(bytes)), the bytes in
-/// ranges below 2, 32 and 256 MiB, and the longest.
+/// internal = 1 - requested / allocated; external = 1 - largest_free / free_in_ranges;
+/// external_for = the share of free_in_ranges that a request of the key's size cannot use, since it
+/// lies in shorter ranges; realized_at_peak = peak held / peak requested - 1.
+/// Free ranges are those that any stream may take: their bytes in all, their number by
+/// floor(log2(bytes)), the bytes in ranges below 2, 32 and 256 MiB, and the longest.
+/// granule_occupancy = mapped granules by how many percent of them are in use, rounded down to tens
+/// (a granule with anything in use counts as 10 at least); only `Pool::detailed_stats` fills it.
 #define FOREBAY_FRAGMENTATION_STATS(X) \
   X(double, internal, derived)         \
+  X(double, external, derived)         \
+  X(Shares, external_for, derived)     \
   X(Count, largest_free, largest)      \
+  X(Count, free_in_ranges, add)        \
   X(Histogram, free_below, add)        \
-  X(double, realized_at_peak, derived) X(Histogram, free_ranges_log2, add)
+  X(double, realized_at_peak, derived) \
+  X(Histogram, free_ranges_log2, add)  \
+  X(Histogram, granule_occupancy, add)
 struct FragmentationStats {
   FOREBAY_STATS_STRUCT(FOREBAY_FRAGMENTATION_STATS)
 };
@@ -71,9 +88,13 @@ struct SlabClassStats {
   FOREBAY_STATS_STRUCT(FOREBAY_SLAB_CLASS_STATS)
 };
 
+/// `tails` are the ends of pages that are too short for a block.
 #define FOREBAY_SLAB_STATS(X) \
   X(Count, mapped, add)       \
-  X(Count, allocated, add) X(Count, pages, add) X(std::vector<SlabClassStats>, classes, join)
+  X(Count, allocated, add)    \
+  X(Count, blocks, add)       \
+  X(Count, tails, add)        \
+  X(Count, pages, add) X(std::vector<SlabClassStats>, classes, join)
 struct SlabStats {
   FOREBAY_STATS_STRUCT(FOREBAY_SLAB_STATS)
 };
@@ -86,7 +107,8 @@ struct BuddyOrderStats {
 
 #define FOREBAY_BUDDY_STATS(X) \
   X(Count, mapped, add)        \
-  X(Count, allocated, add) X(Count, chunks, add) X(std::vector<BuddyOrderStats>, orders, join)
+  X(Count, allocated, add)     \
+  X(Count, blocks, add) X(Count, chunks, add) X(std::vector<BuddyOrderStats>, orders, join)
 struct BuddyStats {
   FOREBAY_STATS_STRUCT(FOREBAY_BUDDY_STATS)
 };
@@ -98,15 +120,20 @@ struct SpanStats {
   FOREBAY_STATS_STRUCT(FOREBAY_SPAN_STATS)
 };
 
-/// One stream: bytes of live blocks that were allocated on it, bytes freed on it that only it may
-/// take so far, how its allocations went, and its points.
-#define FOREBAY_STREAM_STATS(X) \
-  X(Count, id, largest)         \
-  X(Count, allocated, add)      \
-  X(Count, pending, add)        \
-  X(Count, hits, add)           \
-  X(Count, misses, add)         \
-  X(Count, steals, add) X(Count, points_recorded, add) X(Count, points_queried, add)
+/// One stream: bytes of live blocks that were allocated on it; bytes freed on it that only it may
+/// take so far; free bytes stranded in its pages and chunks, which others get by stealing only; how
+/// its allocations went; its points; and how often it was made to wait for another stream.
+#define FOREBAY_STREAM_STATS(X)  \
+  X(Count, id, largest)          \
+  X(Count, allocated, add)       \
+  X(Count, pending, add)         \
+  X(Count, stranded, add)        \
+  X(Count, hits, add)            \
+  X(Count, misses, add)          \
+  X(Count, steals, add)          \
+  X(Count, waits, add)           \
+  X(Count, points_recorded, add) \
+  X(Count, points_queried, add)
 struct StreamStats {
   FOREBAY_STATS_STRUCT(FOREBAY_STREAM_STATS)
 };
@@ -125,13 +152,13 @@ struct LadderStats {
 
 /// Calls of the memory source, failed ones too.
 #define FOREBAY_DRIVER_STATS(X) \
-  X(Tally, create, add)         \
-  X(Tally, map, add)            \
-  X(Tally, set_access, add)     \
-  X(Tally, unmap, add)          \
-  X(Tally, release, add)        \
-  X(Tally, reserve, add)        \
-  X(Tally, unreserve, add) X(Tally, allocate_region, add) X(Tally, free_region, add)
+  X(CallStats, create, add)     \
+  X(CallStats, map, add)        \
+  X(CallStats, set_access, add) \
+  X(CallStats, unmap, add)      \
+  X(CallStats, release, add)    \
+  X(CallStats, reserve, add)    \
+  X(CallStats, unreserve, add) X(CallStats, allocate_region, add) X(CallStats, free_region, add)
 struct DriverStats {
   FOREBAY_STATS_STRUCT(FOREBAY_DRIVER_STATS)
 };
@@ -143,33 +170,63 @@ struct TimelineStats {
   FOREBAY_STATS_STRUCT(FOREBAY_TIMELINE_STATS)
 };
 
-/// Nanoseconds; merging keeps the larger percentile.
+/// Nanoseconds, at most 1/8 too high but for `max`; merging keeps the larger percentile.
 #define FOREBAY_PERCENTILE_STATS(X) \
-  X(Count, count, add) X(Count, p50, largest) X(Count, p99, largest)
+  X(Count, count, add)              \
+  X(Count, p50, largest) X(Count, p99, largest) X(Count, p999, largest) X(Count, max, largest)
 struct PercentileStats {
   FOREBAY_STATS_STRUCT(FOREBAY_PERCENTILE_STATS)
 };
 
-#define FOREBAY_LATENCY_STATS(X)  \
-  X(Count, sampled_1_in, largest) \
-  X(PercentileStats, allocate, add) X(PercentileStats, deallocate, add)
+/// One operation in `sampled_1_in` is timed, and every miss: from the end of the first search to
+/// the block or to OutOfMemory.
+#define FOREBAY_LATENCY_STATS(X)    \
+  X(Count, sampled_1_in, largest)   \
+  X(PercentileStats, allocate, add) \
+  X(PercentileStats, deallocate, add) X(PercentileStats, miss, add)
 struct LatencyStats {
   FOREBAY_STATS_STRUCT(FOREBAY_LATENCY_STATS)
 };
 
-/// Misuse, by what it was.
+/// How often a thread had to wait for a lock, and for how long in all.
+#define FOREBAY_LOCK_STATS(X) X(Tally, engine, add) X(Tally, growth, add)
+struct LockStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_LOCK_STATS)
+};
+
+/// What debug modes and leak tracing are doing: blocks that they know, those against unmapped
+/// memory, those kept from being used again (which still count as live and allocated), fills, and
+/// comparisons with what was filled in. `unchecked` comparisons could not be made, since the stream
+/// was capturing or the device refused.
+#define FOREBAY_DEBUG_STATS(X)      \
+  X(Count, records, add)            \
+  X(Count, guarded, add)            \
+  X(Count, quarantined_blocks, add) \
+  X(Count, quarantined_bytes, add)  \
+  X(Count, fills, add) X(Count, checks, add) X(Count, unchecked, add)
+struct DebugStats {
+  FOREBAY_STATS_STRUCT(FOREBAY_DEBUG_STATS)
+};
+
+/// Misuse, by what it was; in the order of the enumeration Misuse.
 #define FOREBAY_ERROR_STATS(X)    \
   X(Count, double_free, add)      \
   X(Count, interior_pointer, add) \
   X(Count, foreign_pointer, add)  \
-  X(Count, size_mismatch, add) X(Count, wrong_device, add) X(Count, pool_closed, add)
+  X(Count, size_mismatch, add)    \
+  X(Count, wrong_device, add)     \
+  X(Count, pool_closed, add)      \
+  X(Count, buffer_overrun, add) X(Count, use_after_free, add)
 struct ErrorStats {
   FOREBAY_STATS_STRUCT(FOREBAY_ERROR_STATS)
 };
 
 /// The `pool` object of forebay.stats/1. Sizes in bytes. At rest:
 /// requested <= allocated; allocated + pending + free = mapped;
-/// mapped + idle_handles = held <= capacity; slab + buddy + span = mapped.
+/// mapped + idle_handles = held <= capacity; slab + buddy + span = mapped, and their blocks =
+/// allocations.live; fragmentation.free_in_ranges + stranded of streams + slab.tails <= free, and
+/// equal unless memory is stuck that the source would not unmap. `miss_path` is all time spent
+/// beyond the first search.
 #define FOREBAY_POOL_STATS(X)                \
   X(Flow, requested, add)                    \
   X(Flow, allocated, add)                    \
@@ -192,7 +249,10 @@ struct ErrorStats {
   X(TimelineStats, timeline, add)            \
   X(Count, device_syncs, add)                \
   X(Count, host_waits, add)                  \
+  X(Tally, miss_path, add)                   \
   X(LatencyStats, latency_ns, add)           \
+  X(LockStats, locks, add)                   \
+  X(DebugStats, debug, add)                  \
   X(ErrorStats, errors, add)
 struct PoolStats {
   FOREBAY_STATS_STRUCT(FOREBAY_POOL_STATS)

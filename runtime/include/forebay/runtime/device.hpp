@@ -107,6 +107,9 @@ class Device : public std::enable_shared_from_this<Device> {
   /// The statistics of this device as a `forebay.stats/1` document. Works after `close()` too, with
   /// the numbers from before the pools closed. Throws ClosedError in a forked child.
   [[nodiscard]] std::string stats_json() const;
+  /// What is live in the pools of this device, as a `forebay.leaks/1` document; after `close()`
+  /// what was live when the pools closed. Throws ClosedError in a forked child.
+  [[nodiscard]] std::string leaks_json() const;
 
  protected:
   Device(DeviceInfo info, Config config);
