@@ -389,6 +389,32 @@ TEST_CASE("with everything on, a source that fails costs no memory") {
   }
 }
 
+TEST_CASE("a trace of a watched pool has what its users asked, when they asked") {
+  World::Config config = with_quarantine(kMiB);
+  config.canary = 16;
+  config.guard_sample = 3;
+  config.trace_ring_bytes = 64 * kKiB;
+  World world(config);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 6; ++i) blocks.push_back(world.pool.allocate(1000, 1));
+  world.tools->poke(blocks[1], 1000, 0);
+  CHECK(world.pool.try_deallocate(blocks[0], 1) == Misuse::none);
+  CHECK(world.pool.try_deallocate(blocks[0], 1) == Misuse::double_free);
+  CHECK(world.pool.try_deallocate(blocks[1], 1) == Misuse::buffer_overrun);
+  CHECK(world.pool.record_use(blocks[1], 2) == Misuse::double_free);
+  CHECK(world.pool.try_deallocate(blocks[2], 1) == Misuse::none);
+  world.pool.trim();
+  std::size_t allocations = 0, frees = 0, uses = 0;
+  for (const TraceEvent& event : world.pool.trace().events) {
+    allocations += event.action == TraceAction::alloc && event.size == 1000 ? 1 : 0;
+    frees += event.action == TraceAction::free ? 1 : 0;
+    uses += event.action == TraceAction::use ? 1 : 0;
+  }
+  CHECK(allocations == 6);
+  CHECK(frees == 3);
+  CHECK(uses == 0);
+}
+
 TEST_CASE("with everything off, nothing is watched") {
   World world;
   void* block = world.pool.allocate(1000, 1);

@@ -106,9 +106,9 @@ std::string replay_json(const ReplayReport& report) {
       .field("device_syncs", stats.device_syncs)
       .field("host_waits", stats.host_waits);
   out.key("driver_calls").begin_object();
-  pool::DriverStats::each_field([&](const char* name, pool::Merge,
-                                    const pool::Tally& tally) { out.field(name, tally.count); },
-                                stats.driver);
+  pool::DriverStats::each_field(
+      [&](const char* name, pool::Merge, const auto& tally) { out.field(name, tally.count); },
+      stats.driver);
   out.end_object()
       .field("driver_us", stats.driver_us())
       .field("driver_us_over_duration",

@@ -52,6 +52,7 @@ void work(Pool& pool, std::uint64_t seed, int operations) {
 std::string counters(const Pool& pool) {
   PoolStats stats = pool.stats();
   stats.latency_ns = {};
+  stats.miss_path.us = 0;
   stats.streams.clear();
   stats.host_metadata = 0;
   LadderStats::each_field([](const char*, Merge, Tally& tally) { tally.us = 0; }, stats.ladder);
