@@ -74,7 +74,8 @@ ReplayResult run_replay(const pool::Trace& trace, Device& device, const ReplayWo
   pool::PoolStats before;  // all zero, so that making the pool belongs to the first pass
   for (std::uint64_t i = 0; i < work.repeat; ++i) {
     if (i > 0) {
-      // The job is over before it begins anew: what it left is freed, and its streams have finished.
+      // The job is over before it begins anew: what it left is freed, and its streams have
+      // finished.
       replay.free_rest();
       pool.trim(~std::size_t{0});
       before = pool.stats();
