@@ -88,6 +88,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       router_(config_.slab_max_block, config_.buddy_max_block),
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size),
+      fold_quantum_(static_cast<std::int64_t>(std::max(kMiB, config_.capacity / 1024))),
       engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
   if (!traits_.virtual_memory || config_.mode == PoolMode::passthrough) {
@@ -149,46 +150,6 @@ void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOpt
   }
 }
 
-// Null if the state does not stand for the stream any more.
-void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
-  bool tick = false;
-  {
-    const std::lock_guard lock(state.mutex);
-    if (!serves(state, stream)) return nullptr;
-    const std::lock_guard engine_lock(engine_mutex_);
-    tick = is_scattered(state);
-    if (tick) state.span_calls = 0;
-  }
-  if (tick && clockwork_.tick(state)) complete(state);
-  Rung rung = Rung::cache;
-  const ExtentId id = obtain(request, state, &rung);
-  const std::lock_guard lock(state.mutex);
-  const std::lock_guard engine_lock(engine_mutex_);
-  if (closed()) throw ClosedError("pool: allocate after the pool was closed");
-  if (!serves(state, stream)) {
-    ++state.uncovered;
-    engine_.free(id, {state.owner, state.next_point});
-    return nullptr;
-  }
-  SpanEngine::Extent& extent = engine_.at(id);
-  try {
-    index_.set_span(extent.address, id);
-  } catch (...) {
-    ++state.uncovered;
-    engine_.free(id, {state.owner, state.next_point});
-    throw;
-  }
-  extent.block = true;
-  extent.user = &state;
-  extent.tag = request.tag;
-  extent.requested = request.bytes;
-  ++span_blocks_;
-  span_allocated_ += extent.bytes;
-  account_in(state, request.bytes, extent.bytes, rung);
-  sample_levels();
-  return reinterpret_cast<void*>(extent.address);
-}
-
 std::size_t Pool::Impl::trim(std::size_t keep) {
   if (closed()) return 0;
   while (wait_for_oldest()) {
@@ -238,17 +199,19 @@ void Pool::Impl::close() noexcept {
                   counters.allocated_in - counters.allocated_out);
       counters.frees = counters.allocations;
       fold_locked(*state);
-      small_pending_.forget(state->cache.pending());
+      small_pending_.forget(state->cache.pending() + state->spans.pending());
+      counters.span_blocks = counters.span_bytes = 0;
       // Nobody's from here on, while the mutex is held that its users would need.
       for (Carrier* carrier : state->cache.carriers()) {
         carrier->owner.store(nullptr, std::memory_order_release);
       }
       state->cache = SmallCache();
+      state->spans = SpanCache();
       state->open = false;
     }
     const std::lock_guard lock(engine_mutex_);
     engine_ = SpanEngine();
-    span_blocks_ = span_allocated_ = deferred_bytes_ = 0;
+    deferred_bytes_ = 0;
     deferred_.clear();
     uses_.clear();
     stuck_.clear();
