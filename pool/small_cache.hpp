@@ -84,6 +84,7 @@ class SmallCache {
     if (page == nullptr) return {};
     const std::uint64_t before = page->pending;
     const std::uint32_t index = page->take();
+    probes_ += 2 + index / 64;
     if (page->pending != before) note_pending(-static_cast<std::int64_t>(before - page->pending));
     if (page->full()) unlink(page);
     return {page, index};
@@ -159,6 +160,8 @@ class SmallCache {
   [[nodiscard]] const std::array<ClassCounts, kSlabClasses + 1>& counts() const noexcept {
     return counts_;
   }
+  /// Pages, words of bitmaps and chunks that `take` has looked at, in all.
+  [[nodiscard]] std::uint64_t probes() const noexcept { return probes_ + chunks_.probes(); }
   [[nodiscard]] std::string validate() const;
 
   Delta pending_delta;
@@ -224,7 +227,7 @@ class SmallCache {
   std::vector<Carrier*> carriers_;
   std::array<Ring<Foreign>, kClassKeys> foreign_;
   std::size_t foreign_count_ = 0;
-  std::uint64_t pending_ = 0;
+  std::uint64_t pending_ = 0, probes_ = 0;
   std::array<ClassCounts, kSlabClasses + 1> counts_{};
 };
 
