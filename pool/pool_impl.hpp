@@ -80,7 +80,6 @@ class Pool::Impl {
   void* hand_out(SpanBlock& block, const Request& request, StreamState& state, Rung rung);
   void* take_parked(const Request& request, StreamState& state, StreamId stream);
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
-  ExtentId search_unparked(const Request& request, StreamState& state);
   bool unpark(StreamState& state);
   bool give_back_parked(StreamState& state, unsigned count);
   Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,

@@ -77,7 +77,8 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
     return true;
   };
   Climb climb(*this);
-  if (carve(search_unparked(carrier, state), Rung::cache)) return block;
+  unpark(state);
+  if (carve(search(carrier, state), Rung::cache)) return block;
   const bool found = climb.rung(Rung::completed, [&] {
     if (!poll_everybody()) return false;
     block = take_small(key, request, state, stream, Rung::completed);

@@ -68,8 +68,7 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   }
   if (tick) record_point(state);
   Rung rung = Rung::cache;
-  ExtentId id = search_unparked(request, state);
-  if (id == kNoExtent) id = obtain(request, state, &rung);
+  const ExtentId id = obtain(request, state, &rung);
   const std::lock_guard lock(state.mutex);
   const std::lock_guard engine_lock(engine_mutex_);
   if (closed()) throw ClosedError("pool: allocate after the pool was closed");
@@ -96,16 +95,6 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   block.user.store(&state, std::memory_order_release);
   sample_levels();
   return pointer;
-}
-
-// A used extent from the engine, once it has what caches keep: this stream's at first, then
-// everybody's.
-ExtentId Pool::Impl::search_unparked(const Request& request, StreamState& state) {
-  unpark(state);
-  if (const ExtentId id = search(request, state)) return id;
-  bool any = false;
-  for (StreamState* other : open_states()) any |= other != &state && unpark(*other);
-  return any ? search(request, state) : kNoExtent;
 }
 
 // Gives what a stream has parked back to the engine; whether there was any.

@@ -184,6 +184,7 @@ TEST_CASE("a stream that nobody waits for stops recording points") {
     world.pool.deallocate(world.pool.allocate(1000, 1), 1);
   }
   CHECK(world.pool.stats().timeline.records <= 64);
-  CHECK(world.pool.stats().timeline.queries == 0);
+  // It asks whether the oldest and the newest have passed once in 64 of 200'000 frees.
+  CHECK(world.pool.stats().timeline.queries <= 2 * 200'000 / 64 + 100);
   CHECK(world.sound());
 }
