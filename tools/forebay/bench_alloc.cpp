@@ -107,7 +107,7 @@ class BenchAlloc final : public Command {
         } catch (const TooSlow& error) {
           leave_out(allocator->name(), cases[i], error.what());
         }
-        allocator->trim();
+        if (allocators.size() > 1) allocator->trim();  // the next one wants memory too
       }
       if (has_control(cases[i].kind)) keep(control(cases[i], limits, bench.config()));
     }
