@@ -22,11 +22,6 @@ BlockIndex::~BlockIndex() {
   }
 }
 
-BlockIndex::Leaf* BlockIndex::leaf(Address address) const noexcept {
-  const Address top = address >> (kWindowBits + kLeafBits);
-  return top >> kRootBits != 0 ? nullptr : root_[top].load(std::memory_order_acquire);
-}
-
 BlockIndex::Leaf& BlockIndex::make_leaf(Address address) {
   const Address top = address >> (kWindowBits + kLeafBits);
   if (top >> kRootBits != 0) throw std::bad_alloc();
@@ -41,14 +36,6 @@ BlockIndex::Leaf& BlockIndex::make_leaf(Address address) {
   return *found;
 }
 
-std::uint64_t BlockIndex::word(Address address) const noexcept {
-  const Leaf* found = leaf(address);
-  if (found == nullptr) return kEmpty;
-  return found->windows[(address >> kWindowBits) & ((1u << kLeafBits) - 1)]
-      .slots[address / kSlot % kSlots]
-      .load(std::memory_order_acquire);
-}
-
 void BlockIndex::set_word(Address address, std::uint64_t value) {
   Leaf& found = make_leaf(address);
   const std::size_t window = (address >> kWindowBits) & ((1u << kLeafBits) - 1);
@@ -56,12 +43,6 @@ void BlockIndex::set_word(Address address, std::uint64_t value) {
   const bool was = slot.load(std::memory_order_relaxed) != kEmpty;
   slot.store(value, std::memory_order_release);
   found.used[window] += (value != kEmpty ? 1u : 0u) - (was ? 1u : 0u);
-}
-
-Carrier* BlockIndex::carrier(Address address) const noexcept {
-  const std::uint64_t value = word(address);
-  if ((value & kTagMask) != kCarrier) return nullptr;
-  return reinterpret_cast<Carrier*>(value & ~std::uint64_t{kTagMask});
 }
 
 void BlockIndex::set_carrier(Address address, std::size_t bytes, Carrier* carrier) {
@@ -79,11 +60,8 @@ void BlockIndex::clear_carrier(Address address, std::size_t bytes) noexcept {
 
 ExtentId BlockIndex::span(Address address) const noexcept {
   const std::uint64_t value = word(address);
-  if (address % 512 != 0) return kNoExtent;
-  if ((value & kTagMask) == kTable) return table(value)->ids[address % kSlot / 512];
-  if ((value & kTagMask) != kSpan) return kNoExtent;
-  const auto id = static_cast<ExtentId>(value >> 32);
-  return value == span_word(address, id) ? id : kNoExtent;
+  if ((value & kTagMask) != kTable) return lone_span(address);
+  return address % 512 == 0 ? table(value)->ids[address % kSlot / 512] : kNoExtent;
 }
 
 void BlockIndex::set_span(Address address, ExtentId id) {

@@ -15,7 +15,7 @@ class Carrier;
 /// A window has 32 slots of 64 KiB. A slot says which carrier (slab page or buddy chunk) covers it,
 /// or which blocks of the span engine begin in it.
 ///
-/// Thread safety: `carrier` and `has_spans` may be called at any time; everything else under the
+/// Thread safety: `carrier` and `lone_span` may be called at any time; everything else under the
 /// pool's engine lock. Cost of a look-up: three dependent loads.
 class BlockIndex {
  public:
@@ -27,11 +27,22 @@ class BlockIndex {
   BlockIndex& operator=(const BlockIndex&) = delete;
 
   /// The carrier whose memory holds `address`, null if there is none.
-  [[nodiscard]] Carrier* carrier(Address address) const noexcept;
+  [[nodiscard]] Carrier* carrier(Address address) const noexcept {
+    const std::uint64_t value = word(address);
+    if ((value & kTagMask) != kCarrier) return nullptr;
+    return reinterpret_cast<Carrier*>(value & ~std::uint64_t{kTagMask});
+  }
   /// REQUIRES: both are multiples of 64 KiB, and nothing else begins there.
   void set_carrier(Address address, std::size_t bytes, Carrier* carrier);
   void clear_carrier(Address address, std::size_t bytes) noexcept;
 
+  /// The block that begins at `address`, if no other one begins in its slot; else kNoExtent, and
+  /// `span` has to be asked.
+  [[nodiscard]] ExtentId lone_span(Address address) const noexcept {
+    const std::uint64_t value = word(address);
+    const auto id = static_cast<ExtentId>(value >> 32);
+    return address % 512 == 0 && value == span_word(address, id) ? id : kNoExtent;
+  }
   /// The block that begins at `address`, kNoExtent if there is none.
   [[nodiscard]] ExtentId span(Address address) const noexcept;
   void set_span(Address address, ExtentId id);
@@ -61,9 +72,18 @@ class BlockIndex {
     std::array<ExtentId, kUnits> ids{};
   };
 
-  [[nodiscard]] Leaf* leaf(Address address) const noexcept;
+  [[nodiscard]] Leaf* leaf(Address address) const noexcept {
+    const Address top = address >> (kWindowBits + kLeafBits);
+    return top >> kRootBits != 0 ? nullptr : root_[top].load(std::memory_order_acquire);
+  }
   Leaf& make_leaf(Address address);
-  [[nodiscard]] std::uint64_t word(Address address) const noexcept;
+  [[nodiscard]] std::uint64_t word(Address address) const noexcept {
+    const Leaf* found = leaf(address);
+    if (found == nullptr) return kEmpty;
+    return found->windows[(address >> kWindowBits) & ((1u << kLeafBits) - 1)]
+        .slots[address / kSlot % kSlots]
+        .load(std::memory_order_acquire);
+  }
   void set_word(Address address, std::uint64_t word);
   static SpanTable* table(std::uint64_t word) noexcept {
     return reinterpret_cast<SpanTable*>(word & ~std::uint64_t{kTagMask});

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ struct Slot {
 ///
 /// Thread safety: the mutex of `owner` guards everything; `owner` itself changes with the mutexes
 /// of both owners held, so whoever locks an owner has to look again.
-class Carrier {
+class alignas(64) Carrier {
  public:
   enum class Kind : std::uint8_t { slab, buddy };
   /// Where an address lies in a carrier.
@@ -45,28 +46,41 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
   virtual ~Carrier() = default;
 
+  // What every free reads stands first, in one line of the processor's cache.
   std::atomic<StreamState*> owner{nullptr};
   Address address = 0;
   std::size_t bytes = 0;
-  ExtentId extent = kNoExtent;
+
+ protected:
+  std::vector<Slot> slots_;
+
+ public:
   const Kind kind;
+  bool listed = false, queued = false;
   std::uint32_t in_use = 0;  // blocks that are live or away
   std::uint32_t live = 0;
+  ExtentId extent = kNoExtent;
   std::uint64_t live_bytes = 0;
   std::uint64_t pending = 0;  // free bytes that wait for `last_point` of the owner
   Point last_point = 0;       // what the latest of the owner's frees in it carried
   // Lists of the cache that has it.
   Carrier* previous = nullptr;
   Carrier* next = nullptr;
-  bool listed = false;
   Carrier* queue_previous = nullptr;
   Carrier* queue_next = nullptr;
-  bool queued = false;
   std::size_t position = 0;  // among the cache's carriers
 
   [[nodiscard]] Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
+  [[nodiscard]] const Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
   [[nodiscard]] std::size_t metadata_bytes() const noexcept {
-    return slots_.capacity() * sizeof(Slot) + (kind == Kind::slab ? 400 : 1200);
+    return slots_.capacity() * sizeof(Slot) + (kind == Kind::slab ? 448 : 1280);
+  }
+  /// Asks for what a free or an allocation will touch, so that its lines come all at once: with
+  /// many live blocks none of them is near.
+  void prefetch() const noexcept {
+    for (std::size_t line = 0; line < 4; ++line) {
+      __builtin_prefetch(reinterpret_cast<const char*>(this) + 64 * line, 1);
+    }
   }
   /// Calls `visit(slot)` for every live block.
   template <typename Visit>
@@ -87,8 +101,6 @@ class Carrier {
   void reset(Address at, std::size_t size, ExtentId id, std::size_t slots);
   /// Checks counts against the slots, whose sizes `block_bytes` gives.
   [[nodiscard]] std::string lie(const char* what) const;
-
-  std::vector<Slot> slots_;
 };
 
 /// A page of equal blocks, with one bitmap of those that are free and one of those among them that
@@ -107,10 +119,37 @@ class SlabPage final : public Carrier {
   }
 
   /// A free block becomes in use. At most four words are looked at. REQUIRES: not full.
-  std::uint32_t take() noexcept;
+  std::uint32_t take() noexcept {
+    std::size_t word = 0;
+    while (free_[word] == 0) ++word;
+    const auto bit = static_cast<std::uint32_t>(std::countr_zero(free_[word]));
+    const std::uint64_t mask = std::uint64_t{1} << bit;
+    free_[word] &= ~mask;
+    if ((pending_bits_[word] & mask) != 0) {
+      pending_bits_[word] &= ~mask;
+      pending -= block_bytes_;
+    }
+    ++in_use;
+    return static_cast<std::uint32_t>(word) * 64 + bit;
+  }
   /// REQUIRES: the block is in use.
-  void give(std::uint32_t index, bool is_pending) noexcept;
-  [[nodiscard]] Place locate(Address at) noexcept override;
+  void give(std::uint32_t index, bool is_pending) noexcept {
+    const std::uint64_t mask = std::uint64_t{1} << (index % 64);
+    free_[index / 64] |= mask;
+    if (is_pending) {
+      pending_bits_[index / 64] |= mask;
+      pending += block_bytes_;
+    }
+    slots_[index].state = SlotState::free;
+    --in_use;
+  }
+  [[nodiscard]] Place locate(Address at) noexcept override {
+    const Address offset = at - address;
+    // Exact for pages up to 512 KiB: units < 2^11, and a block has at most 2^8 of them.
+    const auto index = static_cast<std::uint32_t>(offset / kSlabUnit * inverse_ >> 20);
+    if (index >= count_) return {};
+    return {&slots_[index], index, address_of(index) == at};
+  }
   void complete() noexcept override;
   void suspend() noexcept override;
   [[nodiscard]] std::string validate() const override;

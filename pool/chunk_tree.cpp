@@ -102,6 +102,7 @@ BuddyChunk* ChunkTree::lowest(unsigned order) const noexcept {
   BuddyChunk* chunk = root_;
   if (highest_below(chunk) < wanted) return nullptr;
   while (true) {
+    ++probes_;
     if (highest_below(chunk->left) >= wanted) {
       chunk = chunk->left;
     } else if (chunk->highest_free() >= wanted) {

@@ -19,7 +19,11 @@ class ChunkTree {
   [[nodiscard]] BuddyChunk* lowest(unsigned order) const noexcept;
   [[nodiscard]] bool validate() const noexcept;
 
+  /// Chunks that `lowest` has looked at, in all.
+  [[nodiscard]] std::uint64_t probes() const noexcept { return probes_; }
+
  private:
+  mutable std::uint64_t probes_ = 0;
   BuddyChunk* root_ = nullptr;
 };
 

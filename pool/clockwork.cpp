@@ -12,6 +12,8 @@ void StreamCounters::add(const StreamCounters& other) noexcept {
   allocations += other.allocations;
   frees += other.frees;
   failed += other.failed;
+  span_blocks += other.span_blocks;
+  span_bytes += other.span_bytes;
   for (std::size_t i = 0; i < kRungs; ++i) served[i] += other.served[i];
 }
 
@@ -35,7 +37,7 @@ bool Clockwork::record(StreamState& state) {
     if (state.retiring) return false;
     point = state.next_point++;
     stream = state.stream;
-    state.uncovered = 0;
+    state.uncovered = state.record_from = 0;
   }
   state.recorded.reserve(kMaxPoints);
   records_.fetch_add(1, std::memory_order_relaxed);

@@ -155,6 +155,7 @@ void Pool::Impl::complete(StreamState& state) {
 bool Pool::Impl::poll_everybody() {
   bool progress = false;
   for (StreamState* state : open_states()) {
+    progress |= unpark(*state);
     bool passed = awaits_points(*state) && clockwork_.poll(*state);
     if (!passed) {
       // A claim that came to nothing may have brought ranges back whose point had passed meanwhile.

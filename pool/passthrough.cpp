@@ -60,8 +60,8 @@ void* Pool::Impl::settle_alone(const Request& request, const Mapping& region, Ad
     const bool serving = serves(state, stream);
     alone_[address] = {region, &state, request.tag, request.bytes, serving, false};
     if (serving) {
-      ++span_blocks_;
-      span_allocated_ += region.bytes;
+      ++state.counters.span_blocks;
+      state.counters.span_bytes += region.bytes;
       account_in(state, request.bytes, region.bytes, rung);
       sample_levels();
       return reinterpret_cast<void*>(address);
@@ -88,8 +88,8 @@ Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId s
     if (bytes != 0 && bytes != found->second.requested) return Misuse::size_mismatch;
     found->second.live = false;
     block = found->second;
-    --span_blocks_;
-    span_allocated_ -= block.region.bytes;
+    --state.counters.span_blocks;
+    state.counters.span_bytes -= block.region.bytes;
     if (block.shared) {
       const auto shared = uses_.find(address);
       uses = std::move(shared->second);

@@ -19,21 +19,26 @@ BlockPieces Pool::Impl::pieces(const void* pointer) {
   }
   const auto address = reinterpret_cast<Address>(pointer);
   BlockPieces block;
-  std::unique_lock<std::mutex> owner_lock;
-  if (Carrier* carrier = index_.carrier(address)) {
-    StreamState* owner = nullptr;
-    owner_lock = lock_owner(*carrier, &owner);
-    const Carrier::Place place = owner == nullptr ? Carrier::Place{} : carrier->locate(address);
-    if (place.slot == nullptr || place.slot->state != SlotState::live) refuse(Misuse::double_free);
-    if (!place.exact) refuse(Misuse::interior_pointer);
-    block.bytes = place.slot->requested;
+  StateLock owner_lock;
+  while (block.bytes == 0) {
+    if (Carrier* carrier = index_.carrier(address)) {
+      StreamState* owner = nullptr;
+      owner_lock = lock_owner(*carrier, &owner);
+      const Carrier::Place place = owner == nullptr ? Carrier::Place{} : carrier->locate(address);
+      if (place.slot == nullptr || place.slot->state != SlotState::live) {
+        refuse(Misuse::double_free);
+      }
+      if (!place.exact) refuse(Misuse::interior_pointer);
+      block.bytes = place.slot->requested;
+    } else {
+      Misuse misuse = Misuse::none;
+      bool again = false;  // it became a carrier, or went, just now
+      const SpanBlock* span = lock_live_span(address, 0, &owner_lock, &misuse, &again);
+      if (span == nullptr && !again) refuse(misuse);
+      if (span != nullptr) block.bytes = span->requested;
+    }
   }
   const std::lock_guard lock(engine_mutex_);
-  if (block.bytes == 0) {
-    const ExtentId id = index_.span(address);
-    if (id == kNoExtent) refuse(classify(address));
-    block.bytes = engine_.at(id).requested;
-  }
   // The block is mapped throughout, so the mappings lie side by side.
   auto mapping = std::prev(backing_.mappings().upper_bound(address));
   block.offset = address - mapping->first;

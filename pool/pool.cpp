@@ -51,6 +51,7 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
           "must be at most the capacity of " + std::to_string(config.capacity) + " bytes");
   require(config.idle_share >= 0 && config.idle_share <= 1, "idle_share", "must be from 0 to 1");
   require(config.growth_step >= 0 && config.growth_step <= 1, "growth_step", "must be from 0 to 1");
+  require(config.parked_spans <= kMostParkedSpans, "parked_spans", "must be at most 32");
   require(config.slab_max_block <= 64 * kKiB, "slab/max_block", "must be at most 65536 bytes");
   require(config.buddy_max_block <= kMiB, "buddy/max_block", "must be at most 1048576 bytes");
   require(config.point_every_frees > 0, "point_every_frees", "must be at least 1");
@@ -107,6 +108,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size),
       watch_(BlockWatch::make(config_, std::move(tools))),
+      fold_quantum_(static_cast<std::int64_t>(std::max(kMiB, config_.capacity / 1024))),
       engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
   traits_.virtual_memory = config_.backing == PoolBacking::vmm;
@@ -176,48 +178,6 @@ void* Pool::Impl::allocate_block(std::size_t bytes, std::size_t margin, StreamId
   }
 }
 
-// Null if it has to be tried again: the state does not stand for the stream any more, or a carrier
-// has room for the block.
-void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
-  bool tick = false;
-  {
-    const std::lock_guard lock(state.mutex);
-    if (!serves(state, stream)) return nullptr;
-    const std::lock_guard engine_lock(engine_mutex_);
-    tick = is_scattered(state);
-    if (tick) state.span_calls = 0;
-  }
-  if (tick && clockwork_.tick(state)) complete(state);
-  Rung rung = Rung::cache;
-  const ExtentId id = obtain(request, state, &rung);
-  if (id == kNoExtent) return nullptr;
-  const std::lock_guard lock(state.mutex);
-  const std::lock_guard engine_lock(engine_mutex_);
-  if (closed()) throw ClosedError("pool: allocate after the pool was closed");
-  if (!serves(state, stream)) {
-    ++state.uncovered;
-    engine_.free(id, {state.owner, state.next_point});
-    return nullptr;
-  }
-  SpanEngine::Extent& extent = engine_.at(id);
-  try {
-    index_.set_span(extent.address, id);
-  } catch (...) {
-    ++state.uncovered;
-    engine_.free(id, {state.owner, state.next_point});
-    throw;
-  }
-  extent.block = true;
-  extent.user = &state;
-  extent.tag = request.tag;
-  extent.requested = request.bytes;
-  ++span_blocks_;
-  span_allocated_ += extent.bytes;
-  account_in(state, request.bytes, extent.bytes, rung);
-  sample_levels();
-  return reinterpret_cast<void*>(extent.address);
-}
-
 std::size_t Pool::Impl::trim(std::size_t keep) {
   if (closed()) return 0;
   const std::size_t before = backing_.held().current();
@@ -278,17 +238,19 @@ void Pool::Impl::close() noexcept {
                   counters.allocated_in - counters.allocated_out);
       counters.frees = counters.allocations;
       fold_locked(*state);
-      small_pending_.forget(state->cache.pending());
+      small_pending_.forget(state->cache.pending() + state->spans.pending());
+      counters.span_blocks = counters.span_bytes = 0;
       // Nobody's from here on, while the mutex is held that its users would need.
       for (Carrier* carrier : state->cache.carriers()) {
         carrier->owner.store(nullptr, std::memory_order_release);
       }
       state->cache = SmallCache();
+      state->spans = SpanCache();
       state->open = false;
     }
     const std::lock_guard lock(engine_mutex_);
     engine_ = SpanEngine();
-    span_blocks_ = span_allocated_ = deferred_bytes_ = 0;
+    deferred_bytes_ = 0;
     deferred_.clear();
     uses_.clear();
     stuck_.clear();

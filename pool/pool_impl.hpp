@@ -1,6 +1,7 @@
 // The inside of a Pool: who locks what, and the parts of an allocation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -20,6 +21,7 @@
 #include "pool/counted_mutex.hpp"
 #include "pool/latency.hpp"
 #include "pool/size_classes.hpp"
+#include "pool/span_block.hpp"
 #include "pool/span_engine.hpp"
 #include "pool/stream_state.hpp"
 #include "pool/trace/recorder.hpp"
@@ -44,8 +46,8 @@ struct Request {
 ///   growth_mutex_   source calls, and claims whose stamps have to stay valid
 ///   registry_mutex_ which streams there are
 ///   time_mutex      of a stream: calls of the timeline (two of them by owner number)
-///   mutex           of a stream: its cache and counters
-///   engine_mutex_   the span engine and the block index
+///   mutex           of a stream: its caches, its blocks and its counters (two of them likewise)
+///   engine_mutex_   the span engine, the block index, and which spans are blocks
 /// But for `close`, source and timeline are never called with a `mutex` or the engine lock held, so
 /// nobody's hit path waits for a driver.
 class Pool::Impl {
@@ -79,11 +81,38 @@ class Pool::Impl {
   void give_back(std::size_t keep);
   void* allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
                        const AllocateOptions& options);
+
+  // spans.cpp ------------------------------------------------------------------------------------
+  SpanBlock* lock_span(Address address, StateLock* lock);
+  SpanBlock* lock_live_span(Address address, std::size_t bytes, StateLock* lock, Misuse* misuse,
+                            bool* again);
+  void* hand_out(SpanBlock& block, const Request& request, StreamState& state, Rung rung);
+  void* take_parked(const Request& request, StreamState& state, StreamId stream);
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
+  bool unpark(StreamState& state);
+  bool give_back_parked(StreamState& state, unsigned count);
+  Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,
+                      bool* again);
+  Misuse release_span_elsewhere(Address address, StreamState& state, StreamId stream,
+                                std::size_t bytes, bool* again);
+  /// Whether a point should be recorded now; `idle`: the free may have left a handle wholly idle.
+  /// REQUIRES: the stream's mutex.
+  [[nodiscard]] bool point_due(const StreamState& state, bool idle) const noexcept {
+    const std::uint64_t wanted =
+        idle ? std::min(kIdlePointEvery, config_.point_every_frees) : config_.point_every_frees;
+    return state.uncovered >= std::max(wanted, state.record_from);
+  }
+  void record_point(StreamState& state);
+  bool is_scattered(StreamState& state) const;
 
   // streams.cpp ----------------------------------------------------------------------------------
   /// The state of a stream, opened at first use; null if the timeline does not know the stream.
-  StreamState* state_of(StreamId stream);
+  /// Cost of a hit: one thread-local load and two compares.
+  StreamState* state_of(StreamId stream) {
+    const ThreadSlot& slot = thread_slots[serial_ % kThreadSlots];
+    return slot.serial == serial_ && slot.stream == stream ? slot.state : find_state(stream);
+  }
+  StreamState* find_state(StreamId stream);
   StreamState* open_stream(StreamId stream);
   /// Whether `state` still stands for `stream`. REQUIRES: its mutex.
   [[nodiscard]] static bool serves(const StreamState& state, StreamId stream) noexcept {
@@ -103,8 +132,26 @@ class Pool::Impl {
   void fold(StreamState& state) noexcept;
   void fold_locked(StreamState& state) noexcept;
   void inherit(StreamState& arena, StreamState& state, Point point);
-  void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung);
-  void account_out(StreamState& state, std::size_t requested, std::size_t allocated);
+  /// A block comes, a block goes. REQUIRES: the stream's mutex.
+  void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung) {
+    StreamCounters& counters = state.counters;
+    counters.requested_in += requested;
+    counters.allocated_in += allocated;
+    ++counters.allocations;
+    ++counters.served[static_cast<std::size_t>(rung)];
+    state.requested.add(static_cast<std::int64_t>(requested));
+    state.allocated.add(static_cast<std::int64_t>(allocated));
+    if (state.allocated.now > fold_quantum_) fold_locked(state);
+  }
+  void account_out(StreamState& state, std::size_t requested, std::size_t allocated) {
+    StreamCounters& counters = state.counters;
+    counters.requested_out += requested;
+    counters.allocated_out += allocated;
+    ++counters.frees;
+    state.requested.add(-static_cast<std::int64_t>(requested));
+    state.allocated.add(-static_cast<std::int64_t>(allocated));
+    if (state.allocated.now < -fold_quantum_) fold_locked(state);
+  }
 
   // ladder.cpp -----------------------------------------------------------------------------------
   /// Climbs the ladder: times each rung and remembers which were tried.
@@ -117,7 +164,6 @@ class Pool::Impl {
   ExtentId claim_from_others(const Request& request, const StreamState& state,
                              const std::vector<Owner>& without, std::vector<Piece>& pieces);
   ExtentId retry(const Request& request, StreamState& state);
-  bool is_scattered(StreamState& state) const;
   bool poll_everybody();
   bool awaits_points(const StreamState& state) const;
   void complete(StreamState& state);
@@ -149,15 +195,19 @@ class Pool::Impl {
   void retry_stuck();
 
   // small.cpp ------------------------------------------------------------------------------------
-  std::unique_lock<std::mutex> lock_owner(const Carrier& carrier, StreamState** owner);
+  StateLock lock_owner(const Carrier& carrier, StreamState** owner);
   void* take_small(ClassKey key, const Request& request, StreamState& state, StreamId stream,
                    Rung rung);
   void* allocate_small(ClassKey key, const Request& request, StreamState& state, StreamId stream);
   bool open_carrier(ClassKey key, ExtentId id, StreamState& state, StreamId stream);
   bool close_carrier(Carrier* carrier, StreamState& owner);
   bool adopt(ClassKey key, StreamState& state, Rung* rung);
+  Misuse find_small(Carrier& carrier, const StreamState* owner, Address address, std::size_t bytes,
+                    Carrier::Place* place, bool* again) const;
   Misuse release_small(Carrier* carrier, Address address, StreamState& state, StreamId stream,
                        std::size_t bytes, bool* again);
+  Misuse release_small_elsewhere(Carrier* carrier, Address address, StreamState& state,
+                                 StreamId stream, std::size_t bytes, bool* again);
   void send_home(const SmallCache::Block& block);
   bool drop_spares(StreamState& state);
 
@@ -210,8 +260,6 @@ class Pool::Impl {
   Misuse release_block(void* pointer, StreamId stream, std::size_t bytes);
   Misuse release_live(void* pointer, StreamId stream, std::size_t bytes);
   Misuse record_live_use(const void* pointer, StreamId stream);
-  Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,
-                      bool* again);
   /// What a pointer is that is no live block. REQUIRES: the engine lock.
   [[nodiscard]] Misuse classify(Address address) const;
 
@@ -254,6 +302,8 @@ class Pool::Impl {
   Clockwork clockwork_;
   Backing backing_;
   const std::unique_ptr<BlockWatch> watch_;  // null unless debug modes or call stacks are on
+  /// A stream folds its counters into the pool's when they have moved so far.
+  const std::int64_t fold_quantum_;
   std::atomic<bool> closed_{false};
 
   CountedMutex growth_mutex_;
@@ -271,8 +321,8 @@ class Pool::Impl {
   mutable CountedMutex engine_mutex_;
   SpanEngine engine_;       // engine_mutex_
   BlockIndex index_;        // engine_mutex_ but for look-ups
+  SpanBlocks blocks_;       // engine_mutex_ but for look-ups
   Address high_water_ = 0;  // engine_mutex_; end of what was ever mapped
-  std::uint64_t span_blocks_ = 0, span_allocated_ = 0;  // engine_mutex_
   // engine_mutex_; streams that use a live block beside the one that will free it.
   std::unordered_map<Address, std::vector<Use>> uses_;
   std::vector<Deferred> deferred_;    // engine_mutex_
@@ -282,8 +332,9 @@ class Pool::Impl {
   std::vector<std::unique_ptr<Carrier>> carriers_;        // engine_mutex_; every one ever made
   std::array<std::vector<Carrier*>, 2> unused_carriers_;  // engine_mutex_; slab pages, chunks
 
-  FoldedGauge requested_, allocated_, small_pending_;
-  Gauge pending_, free_;  // engine_mutex_
+  FoldedGauge requested_, allocated_;
+  FoldedGauge small_pending_;  // in the caches of streams
+  Gauge pending_, free_;       // engine_mutex_
   std::array<std::atomic<std::uint64_t>, kRungs> rung_ns_{};
   std::array<std::atomic<std::uint64_t>, kMisuses> misuses_{};
   std::atomic<std::uint64_t> host_waits_{0}, failed_{0};

@@ -54,70 +54,6 @@ bool Pool::Impl::free_range(ExtentId id, Stamp stamp) {
          backing_.last_inside(range.address, range.end()) != nullptr;
 }
 
-Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId stream,
-                                std::size_t bytes, bool* again) {
-  StreamState* user = nullptr;
-  std::size_t requested = 0, allocated = 0;
-  std::vector<Use> uses;
-  ExtentId id = kNoExtent;
-  bool record = false, deferred = false;
-  {
-    const std::lock_guard lock(state.mutex);
-    const std::lock_guard engine_lock(engine_mutex_);
-    if (closed()) return Misuse::pool_closed;
-    if (!serves(state, stream)) {
-      *again = true;
-      return Misuse::none;
-    }
-    id = index_.span(address);
-    if (id == kNoExtent) {
-      *again = index_.carrier(address) != nullptr;
-      return *again ? Misuse::none : classify(address);
-    }
-    SpanEngine::Extent& extent = engine_.at(id);
-    if (bytes != 0 && bytes != extent.requested) return Misuse::size_mismatch;
-    user = extent.user;
-    requested = extent.requested;
-    allocated = extent.bytes;
-    index_.clear_span(address);
-    --span_blocks_;
-    span_allocated_ -= allocated;
-    if (extent.shared) {
-      const auto found = uses_.find(address);
-      uses = std::move(found->second);
-      uses_.erase(found);
-    }
-    // An arena's block that another stream frees waits for that stream before it goes home.
-    const bool keeps = user->keeps.load(std::memory_order_relaxed);
-    deferred = !uses.empty() || (keeps && user->stream != stream);
-    if (deferred) {
-      extent.block = false;
-    } else {
-      ++state.uncovered;
-      const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
-      record = free_range(id, stamp) && state.uncovered >= kIdlePointEvery;
-      record |= state.uncovered >= config_.point_every_frees;
-      record |= is_scattered(state);
-      if (record) state.span_calls = 0;
-    }
-    if (user == &state && !deferred) account_out(state, requested, allocated);
-  }
-  // Before the frees of `user` are complete, so that it is not closed meanwhile.
-  if (deferred) defer({id, {}, 0, allocated, &state, user, std::move(uses)});
-  if (user != &state || deferred) account_foreign(state, *user, requested, allocated);
-  if (record && clockwork_.tick(state)) complete(state);
-  return Misuse::none;
-}
-
-// Whether a question to the timeline pays: it costs a microsecond, and joins what is pending in
-// many ranges. REQUIRES: the stream's mutex and the engine lock.
-bool Pool::Impl::is_scattered(StreamState& state) const {
-  constexpr std::size_t kWorth = 512;  // calls × ranges
-  constexpr std::uint32_t kLeast = 4;
-  return ++state.span_calls >= kLeast &&
-         state.span_calls * engine_.pending_ranges(state.owner) >= kWorth;
-}
-
 void Pool::Impl::defer(Deferred deferred) {
   StreamState* freed_on = deferred.freed_on;
   std::vector<Use>& uses = deferred.uses;
@@ -205,27 +141,27 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
   StreamState* state = state_of(stream);
   if (state == nullptr) return Misuse::wrong_device;
   const auto address = reinterpret_cast<Address>(pointer);
-  std::unique_lock<std::mutex> owner_lock;
-  Slot* slot = nullptr;
+  StateLock owner_lock;
+  bool* shared = nullptr;
   if (Carrier* carrier = index_.carrier(address)) {
     StreamState* owner = nullptr;
     owner_lock = lock_owner(*carrier, &owner);
     const Carrier::Place place = owner == nullptr ? Carrier::Place{} : carrier->locate(address);
     if (place.slot == nullptr || place.slot->state != SlotState::live) return Misuse::double_free;
     if (!place.exact) return Misuse::interior_pointer;
-    slot = place.slot;
+    shared = &place.slot->shared;
+  } else if (SpanBlock* block = lock_span(address, &owner_lock)) {
+    if (block->freed.load(std::memory_order_relaxed)) return Misuse::double_free;
+    shared = &block->shared;
   }
   const std::lock_guard lock(engine_mutex_);
-  if (slot != nullptr) {
-    slot->shared = true;
-  } else if (const auto alone = alone_.find(address); alone != alone_.end()) {
+  if (shared == nullptr) {
+    const auto alone = alone_.find(address);
+    if (alone == alone_.end()) return classify(address);
     if (!alone->second.live) return Misuse::double_free;
-    alone->second.shared = true;
-  } else {
-    const ExtentId id = index_.span(address);
-    if (id == kNoExtent) return classify(address);
-    engine_.at(id).shared = true;
+    shared = &alone->second.shared;
   }
+  *shared = true;
   std::vector<Use>& uses = uses_[address];
   // One use for each record: an earlier stream of the record has passed its last point, since the
   // record stands for another one now.
@@ -258,7 +194,8 @@ Misuse Pool::Impl::classify(Address address) const {
     if (address >= region->first + region->second.bytes) return Misuse::foreign_pointer;
   }
   if (const ExtentId id = index_.span_before(address)) {
-    if (address < engine_.at(id).end()) return Misuse::interior_pointer;
+    const bool live = !blocks_.at(id).freed.load(std::memory_order_relaxed);
+    if (live && address < engine_.at(id).end()) return Misuse::interior_pointer;
   }
   return Misuse::double_free;  // nothing lives there: it was given back already
 }

@@ -63,7 +63,8 @@ PoolStats Pool::Impl::stats() {
       StreamStats stream;
       stream.id = state->stream;
       stream.allocated = counters.allocated_in - counters.allocated_out;
-      stream.pending = engine_.pending(state->owner) + state->deferred + state->cache.pending();
+      stream.pending = engine_.pending(state->owner) + state->deferred + state->cache.pending() +
+                       state->spans.pending();
       stream.hits = counters.served[static_cast<std::size_t>(Rung::cache)];
       stream.misses = counters.allocations - stream.hits;
       stream.steals = counters.served[static_cast<std::size_t>(Rung::steal)];
@@ -96,7 +97,8 @@ PoolStats Pool::Impl::stats() {
   stats.address_range = config_.address_range;
   for (const auto& carrier : carriers_) carrier_metadata += carrier->metadata_bytes();
   stats.host_metadata = carrier_metadata + engine_.metadata_bytes() + index_.metadata_bytes() +
-                        sizeof *this + (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
+                        blocks_.metadata_bytes() + sizeof *this +
+                        (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
   if (watch_ != nullptr) {
     watch_->count(stats.debug);
     stats.host_metadata += watch_->metadata_bytes();
@@ -133,8 +135,8 @@ PoolStats Pool::Impl::stats() {
       stats.buddy.orders.push_back({router_.leaf_bytes() << order, free_orders[order]});
     }
   }
-  stats.span = {stats.mapped.current - stats.slab.mapped - stats.buddy.mapped, span_allocated_,
-                span_blocks_, engine_.counts().extents};
+  stats.span = {stats.mapped.current - stats.slab.mapped - stats.buddy.mapped, sum.span_bytes,
+                sum.span_blocks, engine_.counts().extents};
   std::size_t rung = 0;
   LadderStats::each_field(
       [&](const char*, Merge, Tally& tally) {
@@ -203,14 +205,20 @@ std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
     ++holder.blocks;
     holder.bytes += bytes;
   };
+  std::vector<Address> spans;
   {
     const std::lock_guard lock(engine_mutex_);
     engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
-      if (extent.block) add(extent.tag, extent.requested);
+      if (extent.block) spans.push_back(extent.address);
     });
     for (const auto& [address, block] : alone_) {
       if (block.live) add(block.tag, block.requested);
     }
+  }
+  for (const Address address : spans) {
+    StateLock lock;
+    const SpanBlock* block = lock_span(address, &lock);
+    if (block != nullptr && !block->freed) add(block->tag, block->requested);
   }
   for (const StreamState* state : open_states()) {
     const std::lock_guard lock(state->mutex);
@@ -295,10 +303,8 @@ std::string Pool::Impl::validate() {
   std::unique_lock engine_lock(engine_mutex_);
   if (std::string lie = engine_.validate(); !lie.empty()) return lie;
   if (std::string lie = backing_.validate(); !lie.empty()) return lie;
-  std::uint64_t alone_blocks = 0, alone_allocated = 0, alone_bytes = 0;
+  std::uint64_t alone_bytes = 0;
   for (const auto& [address, block] : alone_) {
-    alone_blocks += block.live ? 1 : 0;
-    alone_allocated += block.live ? block.region.bytes : 0;
     alone_bytes += block.region.bytes;
     if (block.requested > block.region.bytes) return "pool: a region is smaller than its block";
   }
@@ -333,25 +339,50 @@ std::string Pool::Impl::validate() {
     if (covered + alone_bytes != backing_.mapped().current())
       return "pool: extents do not tile what is mapped";
   }
-  std::uint64_t blocks = 0, allocated = 0, used = deferred_span_bytes();
-  std::string lie;
+  std::uint64_t blocks = 0, allocated = 0, parked = 0, used = deferred_span_bytes();
+  struct Seen {
+    ExtentId id;
+    Address address;
+    std::size_t bytes;
+  };
+  std::vector<Seen> spans;
   engine_.each([&](ExtentId id, const SpanEngine::Extent& extent) {
-    if (!extent.block || !lie.empty()) return;
-    ++blocks;
-    allocated += extent.bytes;
-    if (extent.state != ExtentState::used || index_.span(extent.address) != id ||
-        extent.requested > extent.bytes) {
-      lie = "pool: the block at " + std::to_string(extent.address) + " is not indexed as itself";
-    }
+    if (extent.block) spans.push_back({id, extent.address, extent.bytes});
   });
-  if (!lie.empty()) return lie;
-  if (blocks + alone_blocks != span_blocks_ || allocated + alone_allocated != span_allocated_) {
-    return "pool: live spans differ from their count";
+  for (const auto& [address, block] : alone_) {
+    blocks += block.live ? 1 : 0;
+    allocated += block.live ? block.region.bytes : 0;
+    if (block.requested > block.region.bytes) return "pool: a region is smaller than its block";
   }
-  used += allocated;
   for (const auto& [mapping, id] : stuck_) used += mapping.bytes;
   const std::uint64_t used_found = engine_.counts().used;
   engine_lock.unlock();
+  for (const Seen& span : spans) {
+    StateLock lock;
+    const SpanBlock* block = lock_span(span.address, &lock);
+    if (block == nullptr || block->id != span.id || block->bytes != span.bytes ||
+        block->requested > span.bytes || block->requested == 0) {
+      return "pool: the block at " + std::to_string(span.address) + " is not indexed as itself";
+    }
+    used += span.bytes;
+    (block->freed ? parked : allocated) += span.bytes;
+    blocks += block->freed ? 0 : 1;
+  }
+  {
+    const std::shared_lock registry(registry_mutex_);
+    StreamCounters sum = closed_counters_;
+    for (const auto& state : states_) {
+      if (!state) continue;
+      const std::lock_guard lock(state->mutex);
+      sum.add(state->counters);
+      parked -= state->spans.pending();
+    }
+    if (blocks != sum.span_blocks || allocated != sum.span_bytes) {
+      return "pool: live spans differ from their count";
+    }
+    if (parked != 0) return "pool: parked spans differ from those that caches know";
+  }
+  std::string lie;
   for (const StreamState* state : open_states()) {
     const std::lock_guard lock(state->mutex);
     if (lie = state->cache.validate(); !lie.empty()) return lie;

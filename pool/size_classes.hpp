@@ -33,7 +33,8 @@ constexpr unsigned slab_class(std::size_t bytes) noexcept {
   if (bytes <= 8 * kSlabUnit) return static_cast<unsigned>((bytes + kSlabUnit - 1) / kSlabUnit) - 1;
   const unsigned octave = log2_floor((bytes - 1) / (8 * kSlabUnit));  // 0: up to 4 KiB
   const std::size_t step = kSlabUnit << octave;
-  return 8 + octave * 8 + static_cast<unsigned>((bytes - (8 * step) + step - 1) / step) - 1;
+  return 8 + octave * 8 + static_cast<unsigned>((bytes - (8 * step) + step - 1) >> (8 + octave)) -
+         1;
 }
 
 /// Bytes of a page: the fewest multiples of 64 KiB that hold eight blocks and waste at most 1/32.
@@ -65,7 +66,7 @@ class SizeRouter {
   SizeRouter(std::size_t slab_max, std::size_t buddy_max) noexcept
       : slab_max_(slab_max),
         buddy_max_(buddy_max),
-        leaf_(std::max<std::size_t>(4 * kKiB, std::bit_ceil(slab_max + 1))) {}
+        leaf_log2_(log2_floor(std::max<std::size_t>(4 * kKiB, std::bit_ceil(slab_max + 1)))) {}
 
   [[nodiscard]] ClassKey route(std::size_t bytes, std::size_t alignment) const noexcept {
     if (alignment > kCarrierAlignment) return kSpanClass;
@@ -74,24 +75,25 @@ class SizeRouter {
       for (unsigned index = slab_class(least); index < kSlabClasses; ++index) {
         // Blocks lie at multiples of their size.
         if (slab_bytes(index) > slab_max_) break;
-        if (slab_bytes(index) % alignment == 0) return static_cast<ClassKey>(index);
+        if ((slab_bytes(index) & (alignment - 1)) == 0) return static_cast<ClassKey>(index);
       }
     }
-    if (least > buddy_max_ || 2 * least <= leaf_) return kSpanClass;
-    const std::size_t leaves = (least + leaf_ - 1) / leaf_;
+    if (least > buddy_max_ || 2 * least <= leaf_bytes()) return kSpanClass;
+    const std::size_t leaves = (least + leaf_bytes() - 1) >> leaf_log2_;
     return static_cast<ClassKey>(kSlabClasses + log2_floor(std::bit_ceil(leaves)));
   }
   /// Bytes of the smallest buddy block.
-  [[nodiscard]] std::size_t leaf_bytes() const noexcept { return leaf_; }
+  [[nodiscard]] std::size_t leaf_bytes() const noexcept { return std::size_t{1} << leaf_log2_; }
   [[nodiscard]] std::size_t block_bytes(ClassKey key) const noexcept {
-    return key < kSlabClasses ? slab_bytes(key) : leaf_ << (key - kSlabClasses);
+    return key < kSlabClasses ? slab_bytes(key) : leaf_bytes() << (key - kSlabClasses);
   }
   [[nodiscard]] static std::size_t carrier_bytes(ClassKey key) noexcept {
     return key < kSlabClasses ? slab_page_bytes(key) : kChunkBytes;
   }
 
  private:
-  const std::size_t slab_max_, buddy_max_, leaf_;
+  const std::size_t slab_max_, buddy_max_;
+  const unsigned leaf_log2_;
 };
 
 }  // namespace forebay::pool

@@ -35,39 +35,6 @@ void SlabPage::open(Address at, ExtentId id, unsigned class_index) {
   for (std::uint32_t i = 0; i < count_; ++i) free_[i / 64] |= std::uint64_t{1} << (i % 64);
 }
 
-std::uint32_t SlabPage::take() noexcept {
-  std::size_t word = 0;
-  while (free_[word] == 0) ++word;
-  const auto bit = static_cast<std::uint32_t>(std::countr_zero(free_[word]));
-  const std::uint64_t mask = std::uint64_t{1} << bit;
-  free_[word] &= ~mask;
-  if ((pending_bits_[word] & mask) != 0) {
-    pending_bits_[word] &= ~mask;
-    pending -= block_bytes_;
-  }
-  ++in_use;
-  return static_cast<std::uint32_t>(word) * 64 + bit;
-}
-
-void SlabPage::give(std::uint32_t index, bool is_pending) noexcept {
-  const std::uint64_t mask = std::uint64_t{1} << (index % 64);
-  free_[index / 64] |= mask;
-  if (is_pending) {
-    pending_bits_[index / 64] |= mask;
-    pending += block_bytes_;
-  }
-  slots_[index].state = SlotState::free;
-  --in_use;
-}
-
-Carrier::Place SlabPage::locate(Address at) noexcept {
-  const Address offset = at - address;
-  // Exact for pages up to 512 KiB: units < 2^11, and a block has at most 2^8 of them.
-  const auto index = static_cast<std::uint32_t>(offset / kSlabUnit * inverse_ >> 20);
-  if (index >= count_) return {};
-  return {&slots_[index], index, address_of(index) == at};
-}
-
 void SlabPage::complete() noexcept {
   pending_bits_ = {};
   pending = 0;

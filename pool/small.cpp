@@ -14,14 +14,20 @@ Address address_of(const SmallCache::Block& block) noexcept {
              : static_cast<const BuddyChunk*>(block.carrier)->address_of(block.index);
 }
 
+// `Carrier::locate`, which is called directly where it is a slab's: it is the hit path.
+Carrier::Place locate(Carrier& carrier, Address address) noexcept {
+  return carrier.kind == Carrier::Kind::slab ? static_cast<SlabPage&>(carrier).locate(address)
+                                             : static_cast<BuddyChunk&>(carrier).locate(address);
+}
+
 }  // namespace
 
 // Locks the stream that owns a carrier now; empty if the carrier is nobody's.
-std::unique_lock<std::mutex> Pool::Impl::lock_owner(const Carrier& carrier, StreamState** owner) {
+StateLock Pool::Impl::lock_owner(const Carrier& carrier, StreamState** owner) {
   while (true) {
     *owner = carrier.owner.load(std::memory_order_acquire);
     if (*owner == nullptr) return {};
-    std::unique_lock lock((*owner)->mutex);
+    StateLock lock((*owner)->mutex);
     if (carrier.owner.load(std::memory_order_relaxed) == *owner) return lock;
   }
 }
@@ -71,6 +77,7 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
     return true;
   };
   Climb climb(*this);
+  unpark(state);
   if (carve(search(carrier, state), Rung::cache)) return block;
   const bool found = climb.rung(Rung::completed, [&] {
     if (!poll_everybody()) return false;
@@ -200,8 +207,55 @@ bool Pool::Impl::adopt(ClassKey key, StreamState& state, Rung* rung) {
 
 // Frees -------------------------------------------------------------------------------------------
 
+// Finds the live block at an address in a carrier. REQUIRES: the mutex of its owner, if it has one.
+Misuse Pool::Impl::find_small(Carrier& carrier, const StreamState* owner, Address address,
+                              std::size_t bytes, Carrier::Place* place, bool* again) const {
+  if (closed()) return Misuse::pool_closed;
+  // The record may stand for other memory by now.
+  if (owner == nullptr || address - carrier.address >= carrier.bytes) {
+    *again = true;
+    return Misuse::none;
+  }
+  *place = locate(carrier, address);
+  if (place->slot == nullptr || place->slot->state != SlotState::live) return Misuse::double_free;
+  if (!place->exact) return Misuse::interior_pointer;
+  return bytes != 0 && bytes != place->slot->requested ? Misuse::size_mismatch : Misuse::none;
+}
+
+// The hit path: one lock, one bit. A block of this stream in a carrier of its own.
 Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState& state,
                                  StreamId stream, std::size_t bytes, bool* again) {
+  bool record = false;
+  carrier->prefetch();
+  {
+    StreamState* owner = nullptr;
+    const StateLock lock = lock_owner(*carrier, &owner);
+    Carrier::Place place;
+    const Misuse misuse = find_small(*carrier, owner, address, bytes, &place, again);
+    if (misuse != Misuse::none || *again) return misuse;
+    const Slot& slot = *place.slot;
+    if (owner == &state && slot.user == &state && !slot.shared && serves(state, stream) &&
+        !state.keeps.load(std::memory_order_relaxed)) {
+      account_out(state, slot.requested, SmallCache::block_bytes(*carrier, place.index));
+      const SmallCache::Block block{carrier, place.index};
+      state.cache.vacate(block);
+      Carrier* empty = state.cache.give(block, true, state.next_point);
+      const bool idle = empty != nullptr && close_carrier(empty, state);
+      ++state.uncovered;
+      record = point_due(state, idle);
+      carrier = nullptr;
+    }
+  }
+  if (carrier != nullptr) {
+    return release_small_elsewhere(carrier, address, state, stream, bytes, again);
+  }
+  if (record) record_point(state);
+  return Misuse::none;
+}
+
+// A free on another stream than the carrier's or the block's own, or one that others wait for too.
+Misuse Pool::Impl::release_small_elsewhere(Carrier* carrier, Address address, StreamState& state,
+                                           StreamId stream, std::size_t bytes, bool* again) {
   StreamState* owner = nullptr;
   StreamState* user = nullptr;
   SmallCache::Block block{carrier, 0};
@@ -211,18 +265,15 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
   std::vector<Use> uses;
   enum class Way { own, foreign, deferred } way = Way::own;
   {
-    const auto lock = lock_owner(*carrier, &owner);
-    if (closed()) return Misuse::pool_closed;
-    if (owner == nullptr || index_.carrier(address) != carrier ||
-        (owner == &state && !serves(state, stream))) {
+    const StateLock lock = lock_owner(*carrier, &owner);
+    if (owner == &state && !serves(state, stream)) {
       *again = true;
       return Misuse::none;
     }
-    const Carrier::Place place = carrier->locate(address);
-    if (place.slot == nullptr || place.slot->state != SlotState::live) return Misuse::double_free;
-    if (!place.exact) return Misuse::interior_pointer;
-    Slot& slot = *place.slot;
-    if (bytes != 0 && bytes != slot.requested) return Misuse::size_mismatch;
+    Carrier::Place place;
+    const Misuse misuse = find_small(*carrier, owner, address, bytes, &place, again);
+    if (misuse != Misuse::none || *again) return misuse;
+    const Slot& slot = *place.slot;
     block.index = place.index;
     user = slot.user;
     requested = slot.requested;
@@ -252,28 +303,23 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
       // An arena's frees need no point, and it is not this stream's counters that are locked then.
       if (owner == &state && !keeps) {
         ++state.uncovered;
-        record = state.uncovered >= config_.point_every_frees ||
-                 (idle && state.uncovered >= kIdlePointEvery);
+        record = point_due(state, idle);
       }
-    }
-    if (user == &state && owner == &state && way == Way::own) {
-      account_out(state, requested, allocated);
-      user = nullptr;
     }
   }
   if (way == Way::foreign) {
     const std::lock_guard lock(state.mutex);
     if (!state.open) return Misuse::none;  // the pool was closed meanwhile
     ++state.uncovered;
-    record = state.uncovered >= config_.point_every_frees;
+    record = point_due(state, false);
     state.cache.add_foreign(
         key, {carrier, block.index, state.next_point, static_cast<std::uint32_t>(allocated)});
   } else if (way == Way::deferred) {
     defer({kNoExtent, block, 0, allocated, &state, user, std::move(uses)});
   }
   // Last, so that `user` is not closed before.
-  if (user != nullptr) account_foreign(state, *user, requested, allocated);
-  if (record && clockwork_.tick(state)) complete(state);
+  account_foreign(state, *user, requested, allocated);
+  if (record) record_point(state);
   return Misuse::none;
 }
 
@@ -286,10 +332,10 @@ void Pool::Impl::send_home(const SmallCache::Block& block) {
   if (Carrier* empty = owner->cache.give(block, keeps, kNever)) close_carrier(empty, *owner);
 }
 
-// Gives back the empty carriers that a stream keeps for its next allocations.
+// Gives back what a stream keeps for its next allocations: parked spans and empty carriers.
 bool Pool::Impl::drop_spares(StreamState& state) {
+  bool any = unpark(state);
   const std::lock_guard lock(state.mutex);
-  bool any = false;
   while (Carrier* empty = state.cache.any_empty()) {
     close_carrier(empty, state);
     any = true;

@@ -4,35 +4,7 @@
 #include <utility>
 
 namespace forebay::pool {
-namespace {
-
-SlabPage* page_of(Carrier* carrier) noexcept { return static_cast<SlabPage*>(carrier); }
-BuddyChunk* chunk_of(Carrier* carrier) noexcept { return static_cast<BuddyChunk*>(carrier); }
-bool is_slab(const Carrier* carrier) noexcept { return carrier->kind == Carrier::Kind::slab; }
-
-std::size_t block_bytes(Carrier* carrier, std::uint32_t index) noexcept {
-  return is_slab(carrier) ? page_of(carrier)->block_bytes()
-                          : chunk_of(carrier)->leaf_bytes() << carrier->slot(index).order;
-}
-
-}  // namespace
-
-SmallCache::ClassCounts& SmallCache::counts_of(const Carrier& carrier) noexcept {
-  return is_slab(&carrier) ? counts_[static_cast<const SlabPage&>(carrier).class_index()]
-                           : counts_[kSlabClasses];
-}
-
-SmallCache::Block SmallCache::take(ClassKey key) noexcept {
-  if (key < kSlabClasses) {
-    SlabPage* page = page_of(partial_[key]);
-    if (page == nullptr) return {};
-    const std::uint64_t before = page->pending;
-    const std::uint32_t index = page->take();
-    if (page->pending != before) note_pending(-static_cast<std::int64_t>(before - page->pending));
-    if (page->full()) unlink(page);
-    return {page, index};
-  }
-  const unsigned order = key - kSlabClasses;
+SmallCache::Block SmallCache::take_buddy(unsigned order) noexcept {
   BuddyChunk* chunk = chunks_.lowest(order);
   if (chunk == nullptr) return {};
   const std::uint64_t before = chunk->pending;
@@ -44,33 +16,21 @@ SmallCache::Block SmallCache::take(ClassKey key) noexcept {
   return {chunk, leaf};
 }
 
-Carrier* SmallCache::give(Block block, bool is_pending, Point point) noexcept {
-  Carrier* carrier = block.carrier;
-  const std::uint64_t before = carrier->pending;
-  if (is_slab(carrier)) {
-    SlabPage* page = page_of(carrier);
-    const bool was_full = page->full();
-    page->give(block.index, is_pending);
-    if (was_full) link(page);
-  } else {
-    BuddyChunk* chunk = chunk_of(carrier);
-    const int highest = chunk->highest_free();
-    chunk->give(block.index, is_pending);
-    if (chunk->highest_free() != highest) chunks_.update(chunk);
-  }
-  note_pending(static_cast<std::int64_t>(carrier->pending - before));
-  if (is_pending) queue(carrier, point);
-  if (carrier->in_use > 0) return nullptr;
-  if (is_slab(carrier)) {
-    return carrier->next != nullptr || carrier->previous != nullptr ? carrier : spare(carrier);
-  }
+Carrier* SmallCache::give_buddy(BuddyChunk* chunk, std::uint32_t leaf, bool is_pending,
+                                Point point) noexcept {
+  const std::uint64_t before = chunk->pending;
+  const int highest = chunk->highest_free();
+  chunk->give(leaf, is_pending);
+  if (chunk->highest_free() != highest) chunks_.update(chunk);
+  note_pending(static_cast<std::int64_t>(chunk->pending - before));
+  if (is_pending) queue(chunk, point);
+  if (chunk->in_use > 0) return nullptr;
   if (spare_chunk_ == nullptr) {
-    spare_chunk_ = chunk_of(carrier);
+    spare_chunk_ = chunk;
     return nullptr;
   }
   // The lower one stays, so that the upper end empties.
-  if (spare_chunk_->address < carrier->address) return carrier;
-  return std::exchange(spare_chunk_, chunk_of(carrier));
+  return spare_chunk_->address < chunk->address ? chunk : std::exchange(spare_chunk_, chunk);
 }
 
 // Keeps an empty page; returns the one that has to go for it.
@@ -83,32 +43,6 @@ Carrier* SmallCache::spare(Carrier* page) noexcept {
   if (place == nullptr) place = &spare_pages_[next_spare_++ % spare_pages_.size()];
   Carrier* gone = std::exchange(*place, page);
   return gone != nullptr && gone->in_use == 0 ? gone : nullptr;
-}
-
-void SmallCache::occupy(Block block, StreamState* user, std::size_t requested,
-                        const char* tag) noexcept {
-  Slot& slot = block.carrier->slot(block.index);
-  slot.tag = tag;
-  slot.user = user;
-  slot.requested = static_cast<std::uint32_t>(requested);
-  slot.state = SlotState::live;
-  slot.shared = false;
-  const std::size_t bytes = block_bytes(block.carrier, block.index);
-  ++block.carrier->live;
-  block.carrier->live_bytes += bytes;
-  ClassCounts& counts = counts_of(*block.carrier);
-  ++counts.live;
-  counts.live_bytes += bytes;
-}
-
-void SmallCache::vacate(Block block) noexcept {
-  block.carrier->slot(block.index).state = SlotState::away;
-  const std::size_t bytes = block_bytes(block.carrier, block.index);
-  --block.carrier->live;
-  block.carrier->live_bytes -= bytes;
-  ClassCounts& counts = counts_of(*block.carrier);
-  --counts.live;
-  counts.live_bytes -= bytes;
 }
 
 void SmallCache::add(Carrier* carrier) {
@@ -152,7 +86,8 @@ void SmallCache::remove(Carrier* carrier) noexcept {
 }
 
 Carrier* SmallCache::with_room(ClassKey key) const noexcept {
-  return key < kSlabClasses ? partial_[key] : chunks_.lowest(key - kSlabClasses);
+  if (key < kSlabClasses) return partial_[key];
+  return chunks_.lowest(key - kSlabClasses);
 }
 
 Carrier* SmallCache::any_empty() const noexcept {
@@ -192,28 +127,8 @@ void SmallCache::complete(Point passed, std::vector<Foreign>* home) {
   }
 }
 
-void SmallCache::link(Carrier* page) noexcept {
-  Carrier*& head = partial_[page_of(page)->class_index()];
-  page->previous = nullptr;
-  page->next = head;
-  if (head != nullptr) head->previous = page;
-  head = page;
-  page->listed = true;
-}
-
-void SmallCache::unlink(Carrier* page) noexcept {
-  (page->previous == nullptr ? partial_[page_of(page)->class_index()] : page->previous->next) =
-      page->next;
-  if (page->next != nullptr) page->next->previous = page->previous;
-  page->previous = page->next = nullptr;
-  page->listed = false;
-}
-
-void SmallCache::queue(Carrier* carrier, Point point) noexcept {
-  if (carrier->queued) {
-    if (carrier->last_point == point) return;
-    unqueue(carrier);
-  }
+void SmallCache::requeue(Carrier* carrier, Point point) noexcept {
+  if (carrier->queued) unqueue(carrier);
   carrier->last_point = point;
   carrier->queue_previous = queue_tail_;
   carrier->queue_next = nullptr;

@@ -8,6 +8,7 @@
 
 #include "pool/carrier.hpp"
 #include "pool/chunk_tree.hpp"
+#include "pool/delta.hpp"
 
 namespace forebay::pool {
 
@@ -44,15 +45,6 @@ class Ring {
   std::size_t head_ = 0, count_ = 0;
 };
 
-/// A change since the last fold, and the highest that it was.
-struct Delta {
-  std::int64_t now = 0, high = 0;
-  void add(std::int64_t change) noexcept {
-    now += change;
-    if (now > high) high = now;
-  }
-};
-
 /// What a free leaves behind when it empties a carrier: a few empty ones stay, so that a pair at
 /// the edge of a page does not make and return it each time; further ones go back, so that they do
 /// not cut up the memory.
@@ -86,13 +78,66 @@ class SmallCache {
   };
 
   /// A block in use from the carriers of this cache; none if they have none of the class.
-  [[nodiscard]] Block take(ClassKey key) noexcept;
+  [[nodiscard]] Block take(ClassKey key) noexcept {
+    if (key >= kSlabClasses) return take_buddy(key - kSlabClasses);
+    SlabPage* page = partial_[key];
+    if (page == nullptr) return {};
+    const std::uint64_t before = page->pending;
+    const std::uint32_t index = page->take();
+    probes_ += 2 + index / 64;
+    if (page->pending != before) note_pending(-static_cast<std::int64_t>(before - page->pending));
+    if (page->full()) unlink(page);
+    return {page, index};
+  }
   /// A block in use is free again, under `point` if it is pending. Returns a carrier that should go
   /// back, null mostly.
-  [[nodiscard]] Carrier* give(Block block, bool is_pending, Point point) noexcept;
+  [[nodiscard]] Carrier* give(Block block, bool is_pending, Point point) noexcept {
+    if (block.carrier->kind == Carrier::Kind::buddy) {
+      return give_buddy(chunk_of(block.carrier), block.index, is_pending, point);
+    }
+    SlabPage* page = page_of(block.carrier);
+    const bool was_full = page->full();
+    page->give(block.index, is_pending);
+    if (was_full) link(page);
+    if (is_pending) {
+      note_pending(static_cast<std::int64_t>(page->block_bytes()));
+      queue(page, point);
+    }
+    if (page->in_use > 0) return nullptr;
+    // One that is empty may stay as long as it is the only one with room.
+    return page->next != nullptr || page->previous != nullptr ? page : spare(page);
+  }
   /// The block becomes live; it stops being live, and is away.
-  void occupy(Block block, StreamState* user, std::size_t requested, const char* tag) noexcept;
-  void vacate(Block block) noexcept;
+  void occupy(Block block, StreamState* user, std::size_t requested, const char* tag) noexcept {
+    Slot& slot = block.carrier->slot(block.index);
+    slot.tag = tag;
+    slot.user = user;
+    slot.requested = static_cast<std::uint32_t>(requested);
+    slot.state = SlotState::live;
+    slot.shared = false;
+    const std::size_t bytes = block_bytes(*block.carrier, block.index);
+    ++block.carrier->live;
+    block.carrier->live_bytes += bytes;
+    ClassCounts& counts = counts_of(*block.carrier);
+    ++counts.live;
+    counts.live_bytes += bytes;
+  }
+  void vacate(Block block) noexcept {
+    block.carrier->slot(block.index).state = SlotState::away;
+    const std::size_t bytes = block_bytes(*block.carrier, block.index);
+    --block.carrier->live;
+    block.carrier->live_bytes -= bytes;
+    ClassCounts& counts = counts_of(*block.carrier);
+    --counts.live;
+    counts.live_bytes -= bytes;
+  }
+  /// Bytes of a block in use.
+  [[nodiscard]] static std::size_t block_bytes(const Carrier& carrier,
+                                               std::uint32_t index) noexcept {
+    return is_slab(&carrier)
+               ? static_cast<const SlabPage&>(carrier).block_bytes()
+               : static_cast<const BuddyChunk&>(carrier).leaf_bytes() << carrier.slot(index).order;
+  }
 
   void add(Carrier* carrier);
   void remove(Carrier* carrier) noexcept;
@@ -115,23 +160,64 @@ class SmallCache {
   [[nodiscard]] const std::array<ClassCounts, kSlabClasses + 1>& counts() const noexcept {
     return counts_;
   }
+  /// Pages, words of bitmaps and chunks that `take` has looked at, in all.
+  [[nodiscard]] std::uint64_t probes() const noexcept { return probes_ + chunks_.probes(); }
   [[nodiscard]] std::string validate() const;
 
   Delta pending_delta;
 
  private:
-  [[nodiscard]] ClassCounts& counts_of(const Carrier& carrier) noexcept;
+  [[nodiscard]] static bool is_slab(const Carrier* carrier) noexcept {
+    return carrier->kind == Carrier::Kind::slab;
+  }
+  [[nodiscard]] static SlabPage* page_of(Carrier* carrier) noexcept {
+    return static_cast<SlabPage*>(carrier);
+  }
+  [[nodiscard]] static BuddyChunk* chunk_of(Carrier* carrier) noexcept {
+    return static_cast<BuddyChunk*>(carrier);
+  }
+  [[nodiscard]] ClassCounts& counts_of(const Carrier& carrier) noexcept {
+    return is_slab(&carrier) ? counts_[static_cast<const SlabPage&>(carrier).class_index()]
+                             : counts_[kSlabClasses];
+  }
   [[nodiscard]] Carrier* spare(Carrier* page) noexcept;
-  void link(Carrier* page) noexcept;
-  void unlink(Carrier* page) noexcept;
-  void queue(Carrier* carrier, Point point) noexcept;
+  [[nodiscard]] Block take_buddy(unsigned order) noexcept;
+  [[nodiscard]] Carrier* give_buddy(BuddyChunk* chunk, std::uint32_t leaf, bool is_pending,
+                                    Point point) noexcept;
+  void link(Carrier* carrier) noexcept {
+    SlabPage* page = page_of(carrier);
+    SlabPage*& head = partial_[page->class_index()];
+    page->previous = nullptr;
+    page->next = head;
+    if (head != nullptr) head->previous = page;
+    head = page;
+    page->listed = true;
+  }
+  void unlink(Carrier* carrier) noexcept {
+    if (carrier->previous != nullptr) {
+      carrier->previous->next = carrier->next;
+    } else {
+      partial_[page_of(carrier)->class_index()] =
+          carrier->next == nullptr ? nullptr : page_of(carrier->next);
+    }
+    if (carrier->next != nullptr) {
+      carrier->next->prefetch();  // the next allocation's
+      carrier->next->previous = carrier->previous;
+    }
+    carrier->previous = carrier->next = nullptr;
+    carrier->listed = false;
+  }
+  void queue(Carrier* carrier, Point point) noexcept {
+    if (!carrier->queued || carrier->last_point != point) requeue(carrier, point);
+  }
+  void requeue(Carrier* carrier, Point point) noexcept;
   void unqueue(Carrier* carrier) noexcept;
   void note_pending(std::int64_t change) noexcept {
     pending_ += static_cast<std::uint64_t>(change);
     pending_delta.add(change);
   }
 
-  std::array<Carrier*, kSlabClasses> partial_{};  // pages with free blocks
+  std::array<SlabPage*, kSlabClasses> partial_{};  // pages with free blocks
   ChunkTree chunks_;
   std::array<Carrier*, 4> spare_pages_{};  // the latest that were emptied; some are in use again
   unsigned next_spare_ = 0;
@@ -141,7 +227,7 @@ class SmallCache {
   std::vector<Carrier*> carriers_;
   std::array<Ring<Foreign>, kClassKeys> foreign_;
   std::size_t foreign_count_ = 0;
-  std::uint64_t pending_ = 0;
+  std::uint64_t pending_ = 0, probes_ = 0;
   std::array<ClassCounts, kSlabClasses + 1> counts_{};
 };
 

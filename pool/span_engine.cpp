@@ -352,7 +352,6 @@ ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
   extent.stamp = {};
   extent.clean = clean;
   extent.block = false;
-  extent.shared = false;
   counts_.used += bytes;
   return used;
 }
@@ -412,7 +411,6 @@ ExtentId SpanEngine::free(ExtentId id, Stamp stamp) {
   extent.stamp = stamp;
   extent.since = stamp.point;
   extent.block = false;
-  extent.shared = false;
   return settle(id);
 }
 

@@ -86,12 +86,8 @@ class SpanEngine {
     Stamp stamp;                                  // free
     Point since = 0;  // free: the earliest point that was put off to that of the stamp
     ExtentState state = ExtentState::used;
-    bool shared = false;          // used: other streams use the block too
-    bool clean = false;           // used: all of it was everybody's when it was taken
-    bool block = false;           // used: a block of the user, whose fields follow
-    StreamState* user = nullptr;  // who allocated it
-    const char* tag = nullptr;
-    std::size_t requested = 0;
+    bool clean = false;  // used: all of it was everybody's when it was taken
+    bool block = false;  // used: a block of its own, of which SpanBlock tells more
     [[nodiscard]] Address end() const noexcept { return address + bytes; }
   };
 

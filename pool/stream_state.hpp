@@ -10,7 +10,9 @@
 #include "forebay/pool/stats.hpp"
 #include "forebay/pool/timeline.hpp"
 #include "pool/small_cache.hpp"
+#include "pool/span_cache.hpp"
 #include "pool/span_engine.hpp"
+#include "pool/spin_mutex.hpp"
 
 namespace forebay::pool {
 
@@ -52,30 +54,36 @@ struct StreamCounters {
   std::uint64_t allocated_in = 0, allocated_out = 0;  // bytes
   std::uint64_t allocations = 0, frees = 0, failed = 0;
   std::array<std::uint64_t, kRungs> served{};  // allocations by rung
+  // Blocks that are no slab's and no buddy's, and their bytes: what came less what went on this
+  // stream, whoever allocated it, so only sums over all streams mean something (modulo 2^64).
+  std::uint64_t span_blocks = 0, span_bytes = 0;
 
   void add(const StreamCounters& other) noexcept;
 };
 
+using StateLock = std::unique_lock<SpinMutex>;
 /// One stream of a pool, or one capture arena. Records are reused, never destroyed before the pool,
 /// so that a stale pointer to one is harmless: `stream` and `open` say what it is now.
-struct StreamState {
+struct alignas(64) StreamState {
   explicit StreamState(Owner number) : owner(number) {}
 
   const Owner owner;
 
-  mutable std::mutex mutex;
+  mutable SpinMutex mutex;
   // mutex guards what follows.
   std::atomic<StreamId> stream{0};  // written under both mutexes
   bool open = false;
-  bool retiring = false;         // waits for its last points, then closes
-  bool is_arena = false;         // serves the captures of `stream`
-  StreamState* arena = nullptr;  // the arena of this stream, once it has one
-  Point next_point = 1;          // what the next free carries
-  std::uint32_t span_calls = 0;  // since the last tick
-  std::uint32_t uncovered = 0;   // frees that carry next_point
+  bool retiring = false;          // waits for its last points, then closes
+  bool is_arena = false;          // serves the captures of `stream`
+  StreamState* arena = nullptr;   // the arena of this stream, once it has one
+  Point next_point = 1;           // what the next free carries
+  std::uint32_t span_calls = 0;   // of the engine since the last tick
+  std::uint64_t uncovered = 0;    // frees that carry next_point
+  std::uint64_t record_from = 0;  // … from so many on a point is tried for again, after one failed
   StreamCounters counters;
   Delta requested, allocated;
   SmallCache cache;
+  SpanCache spans;
 
   std::mutex time_mutex;  // before mutex
   // time_mutex guards what follows.
@@ -96,5 +104,15 @@ struct StreamState {
   std::atomic<Point> passed{0};
   std::atomic<std::uint64_t> points_recorded{0}, points_queried{0}, waits{0};
 };
+
+/// The stream that a thread used last, for a few pools. A slot may outlive its pool: the serial
+/// number says whose it is, and no serial comes twice.
+struct ThreadSlot {
+  std::uint64_t serial = 0;
+  StreamId stream = 0;
+  StreamState* state = nullptr;
+};
+inline constexpr std::size_t kThreadSlots = 8;
+inline constinit thread_local ThreadSlot thread_slots[kThreadSlots];
 
 }  // namespace forebay::pool

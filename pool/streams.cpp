@@ -5,27 +5,8 @@
 #include "pool/pool_impl.hpp"
 
 namespace forebay::pool {
-namespace {
-
-// The stream that this thread used last, for a few pools. A slot may outlive its pool: the serial
-// number says whose it is, and no serial comes twice.
-struct ThreadSlot {
-  std::uint64_t serial = 0;
-  StreamId stream = 0;
-  StreamState* state = nullptr;
-};
-constexpr std::size_t kThreadSlots = 8;
-thread_local ThreadSlot thread_slots[kThreadSlots];
-
-// A stream folds its counters into the pool's when they have moved so far.
-constexpr std::int64_t kFoldQuantum = std::int64_t{1} << 20;
-
-}  // namespace
-
-// Cost of a hit: one thread-local load and two compares.
-StreamState* Pool::Impl::state_of(StreamId stream) {
+StreamState* Pool::Impl::find_state(StreamId stream) {
   ThreadSlot& slot = thread_slots[serial_ % kThreadSlots];
-  if (slot.serial == serial_ && slot.stream == stream) return slot.state;
   StreamState* state = open_stream(stream);
   if (state == nullptr) return nullptr;
   // So that the peaks are exact where one thread works on several streams.
@@ -91,7 +72,7 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
   state->keeps = false;
   state->arena = nullptr;
   state->retiring = false;
-  state->uncovered = 0;
+  state->uncovered = state->record_from = 0;
   // A stream that comes back after it was closed goes on counting.
   state->next_point = std::max(state->next_point, point_floor_);
   state->open = true;
@@ -153,30 +134,7 @@ void Pool::Impl::fold_locked(StreamState& state) noexcept {
   requested_.fold(state.requested);
   allocated_.fold(state.allocated);
   small_pending_.fold(state.cache.pending_delta);
-}
-
-// REQUIRES: the stream's mutex.
-void Pool::Impl::account_in(StreamState& state, std::size_t requested, std::size_t allocated,
-                            Rung rung) {
-  StreamCounters& counters = state.counters;
-  counters.requested_in += requested;
-  counters.allocated_in += allocated;
-  ++counters.allocations;
-  ++counters.served[static_cast<std::size_t>(rung)];
-  state.requested.add(static_cast<std::int64_t>(requested));
-  state.allocated.add(static_cast<std::int64_t>(allocated));
-  if (state.allocated.now > kFoldQuantum) fold_locked(state);
-}
-
-// REQUIRES: the stream's mutex.
-void Pool::Impl::account_out(StreamState& state, std::size_t requested, std::size_t allocated) {
-  StreamCounters& counters = state.counters;
-  counters.requested_out += requested;
-  counters.allocated_out += allocated;
-  ++counters.frees;
-  state.requested.add(-static_cast<std::int64_t>(requested));
-  state.allocated.add(-static_cast<std::int64_t>(allocated));
-  if (state.allocated.now < -kFoldQuantum) fold_locked(state);
+  small_pending_.fold(state.spans.pending_delta);
 }
 
 // Everything of an arena becomes its stream's, free from `point` on.
@@ -265,6 +223,7 @@ void Pool::Impl::close_retired() {
     const std::lock_guard lock(state->mutex);
     if (!state->open || !state->retiring || !state->recorded.empty()) continue;
     if (!state->cache.carriers().empty() || state->cache.foreign_blocks() > 0) continue;
+    if (!state->spans.empty()) continue;
     {
       const std::lock_guard engine_lock(engine_mutex_);
       if (engine_.pending(state->owner) + state->deferred + state->awaited != 0) continue;

@@ -21,7 +21,9 @@ constexpr std::uint64_t round_down(std::uint64_t value, std::uint64_t unit) noex
 constexpr std::uint64_t round_up_to_multiple(std::uint64_t value, std::uint64_t unit) noexcept {
   return (value + unit - 1) / unit * unit;
 }
-constexpr bool is_power_of_two(std::uint64_t value) noexcept { return std::has_single_bit(value); }
+constexpr bool is_power_of_two(std::uint64_t value) noexcept {
+  return value != 0 && (value & (value - 1)) == 0;
+}
 /// REQUIRES: value > 0.
 constexpr unsigned log2_floor(std::uint64_t value) noexcept {
   return static_cast<unsigned>(std::bit_width(value)) - 1;

@@ -146,6 +146,13 @@ constexpr std::array kPoolKeys{
           return "not above slab/max_block (" + format_size(c.slab_max_block) +
                  "), so it has no effect";
         }},
+    PoolKey{"parked_spans",
+            "Blocks above the buddies' border that a stream keeps when it frees them, for its next "
+            "allocations of the same size; a miss gives them back.",
+            {0, 32, false},
+            [](PoolConfig& c) -> Field { return &c.parked_spans; },
+            Needs::pooling,
+            no_clash},
     PoolKey{"points/every_frees",
             "A point is recorded on a stream after so many frees.",
             {1, 65536, false},

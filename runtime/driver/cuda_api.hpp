@@ -37,6 +37,8 @@ inline constexpr int kMinimumDriver = 12040;
   X(cuMemGetInfo, 3020)                                  \
   X(cuMemAlloc, 3020)                                    \
   X(cuMemFree, 3020)                                     \
+  X(cuMemAllocAsync, 11020)                              \
+  X(cuMemFreeAsync, 11020)                               \
   X(cuMemHostAlloc, 2020)                                \
   X(cuMemFreeHost, 2000)                                 \
   X(cuMemHostRegister, 6050)                             \

@@ -1,4 +1,5 @@
 // No cost grows with history: what a pool keeps is what the live blocks alone explain.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -79,7 +80,10 @@ TEST_CASE("a pair on one stream allocates nothing, records a point in 64 frees a
   CHECK(world.pool.stats().streams.front().hits == 60);
 }
 
+// FOREBAY_TEST_OPERATIONS asks for more of them, 10000000 for instance.
 TEST_CASE("after a million operations every structure is what the live blocks alone explain") {
+  const char* asked = std::getenv("FOREBAY_TEST_OPERATIONS");
+  const auto operations = std::max(1'000'000L, asked == nullptr ? 0 : std::atol(asked));
   World world(World::Config{.capacity = 512 * kMiB, .immediate = true});
   std::mt19937 random(1);
   struct Block {
@@ -88,9 +92,15 @@ TEST_CASE("after a million operations every structure is what the live blocks al
   };
   std::vector<Block> blocks;
   struct Structure {
-    Count held, extents, pages, chunks, metadata, live, idle;
+    Count held, extents, pages, chunks, spans, live, pending, idle, metadata;
   };
-  std::vector<Structure> structures;
+  std::vector<Structure> empty, small;
+  const auto structure = [&] {
+    const PoolStats stats = world.pool.stats();
+    return Structure{stats.held.current,    stats.span.extents,         stats.slab.pages,
+                     stats.buddy.chunks,    stats.span.blocks,          stats.allocations.live,
+                     stats.pending.current, stats.idle_handles.current, stats.host_metadata};
+  };
   const auto allocate = [&] {
     const std::size_t bytes = random() % 50 == 0   ? 1 + random() % (2 * kMiB)
                               : random() % 10 == 0 ? 1 + random() % (200 * kKiB)
@@ -106,19 +116,37 @@ TEST_CASE("after a million operations every structure is what the live blocks al
   };
   for (int phase = 0; phase < 10; ++phase) {
     while (blocks.size() < 1000) allocate();
-    for (int i = 0; i < 50'000; ++i) {
+    for (long i = 0; i < operations / 20; ++i) {
       allocate();
       free();
     }
     while (!blocks.empty()) free();
     world.pool.trim();
-    const PoolStats stats = world.pool.stats();
-    structures.push_back({stats.held.current, stats.span.extents, stats.slab.pages,
-                          stats.buddy.chunks, stats.host_metadata, stats.allocations.live,
-                          stats.idle_handles.current});
+    empty.push_back(structure());
     REQUIRE(world.sound());
+    // The same live set after each phase.
+    std::vector<Block> set;
+    for (std::size_t i = 0; i < 500; ++i) {
+      const std::size_t bytes = i % 50 == 0   ? 2 * kMiB + i * 512
+                                : i % 10 == 0 ? 150 * kKiB
+                                              : 8 * i + 1;
+      set.push_back({world.pool.allocate(bytes, 1 + i % 4), 1 + i % 4});
+    }
+    small.push_back(structure());
+    REQUIRE(world.sound());
+    for (const Block& block : set) world.pool.deallocate(block.pointer, block.stream);
   }
-  for (const Structure& now : structures) {
+  for (const Structure& now : small) {
+    CHECK(now.live == 500);
+    CHECK(now.spans == 10);
+    CHECK(now.held == small.front().held);
+    CHECK(now.extents == small.front().extents);
+    CHECK(now.pages == small.front().pages);
+    CHECK(now.chunks == small.front().chunks);
+    CHECK(now.pending == 0);
+    CHECK(now.metadata <= small.front().metadata * 5 / 4);
+  }
+  for (const Structure& now : empty) {
     CHECK(now.held == 0);
     CHECK(now.extents == 1);
     CHECK(now.pages == 0);
@@ -127,9 +155,9 @@ TEST_CASE("after a million operations every structure is what the live blocks al
     CHECK(now.idle == 0);
   }
   // Records are kept for use again: their number is bounded by the most that ever lived at once.
-  CHECK(structures.back().metadata <= structures.front().metadata * 5 / 4);
+  CHECK(empty.back().metadata <= empty.front().metadata * 5 / 4);
   CHECK(world.timeline->live_points() <= 4 * 64);
-  CHECK(world.pool.stats().allocations.total >= 500'000);
+  CHECK(world.pool.stats().allocations.total >= static_cast<Count>(operations / 2));
 }
 
 TEST_CASE("streams that come and go leave nothing behind") {

@@ -1,5 +1,6 @@
 #include "pool/small_cache.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <random>
@@ -16,16 +17,16 @@ constexpr unsigned kClass = 40;  // large blocks, few a page
 constexpr ClassKey kOrder = kSlabClasses + 1;
 
 struct Bench {
-  SlabPage* page() {
+  SlabPage* page(unsigned class_index = kClass) {
     auto owned = std::make_unique<SlabPage>();
-    owned->open(kBase + carriers.size() * 4 * kMiB, 1, kClass);
+    owned->open(kBase + carriers.size() * 4 * kMiB, 1, class_index);
     carriers.push_back(std::move(owned));
     cache.add(carriers.back().get());
     return static_cast<SlabPage*>(carriers.back().get());
   }
-  BuddyChunk* chunk() {
+  BuddyChunk* chunk(std::size_t leaf_bytes = 256 * kKiB) {
     auto owned = std::make_unique<BuddyChunk>();
-    owned->open(kBase + carriers.size() * 4 * kMiB, 1, 256 * kKiB);
+    owned->open(kBase + carriers.size() * 4 * kMiB, 1, leaf_bytes);
     carriers.push_back(std::move(owned));
     cache.add(carriers.back().get());
     return static_cast<BuddyChunk*>(carriers.back().get());
@@ -140,4 +141,63 @@ TEST_CASE("foreign blocks are taken newest first and go home oldest first") {
   CHECK(home[1].index == 1);
   CHECK(bench.cache.pending() == 200);
   CHECK(bench.cache.foreign_blocks() == 2);
+}
+
+namespace {
+
+struct Probes {
+  double worst, mean;
+};
+
+// What a `take` looks at while one of `live` blocks goes and another comes, at random.
+Probes churn(ClassKey first, ClassKey last, std::size_t live) {
+  Bench bench;
+  std::mt19937 random(5);
+  std::vector<SmallCache::Block> blocks;
+  Probes probes{0, 0};
+  std::uint64_t before = 0;
+  const auto take = [&] {
+    const auto key = static_cast<ClassKey>(first + random() % (last - first + 1u));
+    before = bench.cache.probes();
+    SmallCache::Block block = bench.take(key);
+    if (!block) {
+      if (key < kSlabClasses) {
+        bench.page(key);
+      } else {
+        bench.chunk(64 * kKiB);
+      }
+      before = bench.cache.probes();
+      block = bench.take(key);
+    }
+    return block;
+  };
+  while (blocks.size() < live) blocks.push_back(take());
+  constexpr unsigned kChurns = 20'000;
+  for (unsigned i = 0; i < kChurns; ++i) {
+    SmallCache::Block& block = blocks[random() % blocks.size()];
+    if (Carrier* empty = bench.give(block, false, 0)) bench.cache.remove(empty);
+    block = take();
+    const auto looked = static_cast<double>(bench.cache.probes() - before);
+    probes.worst = std::max(probes.worst, looked);
+    probes.mean += looked / kChurns;
+  }
+  return probes;
+}
+
+}  // namespace
+
+TEST_CASE("finding a slab block looks at one page and four words, whatever lives") {
+  for (const std::size_t live : {std::size_t{100}, std::size_t{10'000}, std::size_t{200'000}}) {
+    INFO(live << " live blocks");
+    const Probes probes = churn(0, 39, live);
+    CHECK(probes.worst <= 5);
+    CHECK(probes.mean <= 3);
+  }
+}
+
+TEST_CASE("finding a buddy block looks at a logarithm of the chunks") {
+  const Probes few = churn(kSlabClasses, kSlabClasses + 2, 1000);
+  const Probes many = churn(kSlabClasses, kSlabClasses + 2, 16'000);
+  CHECK(few.mean <= 30);
+  CHECK(many.mean <= few.mean + 3 * 4);
 }

@@ -64,6 +64,24 @@ void more_than_there_is_runs_out(const DriverUnderTest& driver) {
   CHECK(api.cuMemAlloc(&address, total * 2) == CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+void memory_comes_and_goes_in_stream_order(const DriverUnderTest& driver) {
+  const CudaApi& api = *driver.api;
+  const CurrentContext context(api);
+  const TestStream stream(api);
+  CUdeviceptr address = 0;
+  REQUIRE(api.cuMemAllocAsync(&address, 4096, stream.get()) == CUDA_SUCCESS);
+  CHECK(address % 256 == 0);
+  CHECK(api.cuMemsetD8Async(address, 7, 4096, stream.get()) == CUDA_SUCCESS);
+  unsigned char read[4096] = {};
+  CHECK(api.cuMemcpyDtoHAsync(read, address, sizeof read, stream.get()) == CUDA_SUCCESS);
+  CHECK(api.cuMemFreeAsync(address, stream.get()) == CUDA_SUCCESS);
+  REQUIRE(api.cuStreamSynchronize(stream.get()) == CUDA_SUCCESS);
+  CHECK(std::all_of(read, read + sizeof read, [](unsigned char c) { return c == 7; }));
+  std::size_t total = 0;
+  REQUIRE(api.cuDeviceTotalMem(&total, 0) == CUDA_SUCCESS);
+  CHECK(api.cuMemAllocAsync(&address, total * 2, stream.get()) == CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 void a_handle_is_mapped_whole(const DriverUnderTest& driver) {
   const CudaApi& api = *driver.api;
   const CurrentContext context(api);
@@ -192,6 +210,7 @@ constexpr ContractClause kClauses[] = {
     {"addresses are freed whole or not at all", addresses_are_freed_whole},
     {"handles come in granules", handles_come_in_granules},
     {"more memory than there is runs out", more_than_there_is_runs_out},
+    {"memory comes and goes in stream order", memory_comes_and_goes_in_stream_order},
     {"a handle is mapped whole or not at all", a_handle_is_mapped_whole},
     {"nothing is mapped over a mapping", a_mapping_is_in_nobodys_way},
     {"access covers mapped memory only", access_covers_mapped_memory_only},

@@ -74,6 +74,32 @@ bool FakeState::is_device_memory(CUdeviceptr address) const {
          holding(regions, address, 1, kBytesOf) != regions.end();
 }
 
+CUresult FakeState::add_region(int device, std::size_t bytes, CUdeviceptr* address) {
+  if (bytes == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
+  if (whole > options.memory - used[static_cast<std::size_t>(device)]) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  void* start = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  used[static_cast<std::size_t>(device)] += whole;
+  *address = reinterpret_cast<CUdeviceptr>(start);
+  regions[*address] = {whole, device, false};
+  return CUDA_SUCCESS;
+}
+
+void FakeState::drop_region(CUdeviceptr address) {
+  const auto found = regions.find(address);
+  munmap(as_pointer(address), found->second.bytes);
+  used[static_cast<std::size_t>(found->second.device)] -= found->second.bytes;
+  regions.erase(found);
+}
+
 bool FakeState::accessible(CUdeviceptr address, std::size_t bytes, int device) const {
   if (!is_device_memory(address)) {
     return holding(pinned, address, bytes, kItself) != pinned.end() ||
@@ -328,37 +354,45 @@ CUresult FakeCalls::cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
   if (const CUresult unsafe = driver.unsafe(); unsafe != CUDA_SUCCESS) {
     return unsafe;
   }
-  const int device = driver.thread().device;
-  std::size_t& used = driver->used[static_cast<std::size_t>(device)];
-  if (bytes == 0) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
-  if (whole > driver->options.memory - used) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  void* start = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  used += whole;
-  *address = reinterpret_cast<CUdeviceptr>(start);
-  driver->regions[*address] = {whole, device};
-  return CUDA_SUCCESS;
+  return driver->add_region(driver.thread().device, bytes, address);
 }
 
 CUresult FakeCalls::cuMemFree(CUdeviceptr address) {
   FAKE_CALL("cuMemFree", context);
   const auto found = driver->regions.find(address);
-  if (found == driver->regions.end()) {
+  if (found == driver->regions.end() || found->second.freed) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   driver->force_device(found->second.device);  // cuMemFree waits for the device
-  munmap(as_pointer(address), found->second.bytes);
-  driver->used[static_cast<std::size_t>(found->second.device)] -= found->second.bytes;
-  driver->regions.erase(found);
+  driver->drop_region(address);
   return CUDA_SUCCESS;
+}
+
+// Memory comes at once and goes once the stream has come to its free.
+CUresult FakeCalls::cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream handle) {
+  FAKE_CALL("cuMemAllocAsync", context);
+  const auto stream = driver->find_stream(handle);
+  if (stream == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (stream->capture != nullptr) {
+    return CUDA_ERROR_NOT_SUPPORTED;  // the fake has no graphs with memory of their own
+  }
+  return driver->add_region(driver.thread().device, bytes, address);
+}
+
+CUresult FakeCalls::cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
+  FAKE_CALL("cuMemFreeAsync", context);
+  const auto found = driver->regions.find(address);
+  if (found == driver->regions.end() || found->second.freed) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (driver->find_stream(handle) == nullptr) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  found->second.freed = true;
+  FakeState* const state = &*driver;
+  return driver->submit_to(handle, [state, address] { state->drop_region(address); });
 }
 
 CUresult FakeCalls::cuMemHostAlloc(void** address, std::size_t bytes, unsigned int) {

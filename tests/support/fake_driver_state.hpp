@@ -89,6 +89,7 @@ struct FakeMapping {
 struct FakeRegion {
   std::size_t bytes = 0;
   int device = 0;
+  bool freed = false;  // by a stream that has not come to it yet
 };
 
 struct FakeGraph {
@@ -164,6 +165,8 @@ struct FakeState {
   [[nodiscard]] bool is_device_memory(CUdeviceptr address) const;
   [[nodiscard]] bool accessible(CUdeviceptr address, std::size_t bytes, int device) const;
   void drop_physical(CUmemGenericAllocationHandle handle);
+  CUresult add_region(int device, std::size_t bytes, CUdeviceptr* address);
+  void drop_region(CUdeviceptr address);
 };
 
 /// This thread's side of the driver.

@@ -10,9 +10,10 @@ namespace {
 /// Holds two million events.
 constexpr std::size_t kTraceRing = std::size_t{64} << 20;
 
-const BenchOptions& checked(const BenchOptions& options) {
-  if (!spells_device(options.device)) {
-    throw UsageError("--device takes auto, host, cuda or cuda:N, not '" + options.device + "'");
+const BenchOptions& checked(const BenchOptions& options, bool simulated) {
+  if (!spells_device(options.device) && !(simulated && options.device == "simulated")) {
+    throw UsageError("--device takes " + std::string(simulated ? "simulated, " : "") +
+                     "auto, host, cuda or cuda:N, not '" + options.device + "'");
   }
   return options;
 }
@@ -48,8 +49,9 @@ bool spells_device(const std::string& id) {
 
 Config load_config(const std::string& file) { return file.empty() ? Config{} : Config::load(file); }
 
-BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust)
-    : json_(checked(options).json_file),
+BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust,
+                   const OpenSimulated& simulated)
+    : json_(checked(options, simulated != nullptr).json_file),
       stats_(options.stats_file),
       trace_(options.trace_file),
       leaks_(options.leaks_file),
@@ -59,7 +61,8 @@ BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&
                                                {"--leaks", leaks_, options.leaks_file}}),
                              options),
                             adjust)),
-      device_(&runtime_.device(options.device)) {}
+      simulated_(options.device == "simulated" ? simulated(runtime_.config()) : nullptr),
+      device_(simulated_ ? simulated_.get() : &runtime_.device(options.device)) {}
 
 void BenchRun::say(const std::string& line) const {
   for (const OutputFile* file : {&json_, &stats_, &trace_, &leaks_}) {

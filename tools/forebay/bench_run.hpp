@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "forebay/runtime/runtime.hpp"
@@ -32,11 +33,18 @@ struct BenchOptions {
 /// the configuration, the device.
 class BenchRun {
  public:
-  /// `adjust` may change the configuration before the device opens. Throws UsageError, ConfigError,
-  /// DeviceError, DriverError and Error for files that cannot be written.
-  explicit BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust = {});
+  /// Opens a device that no runtime knows.
+  using OpenSimulated = std::function<std::shared_ptr<Device>(const Config&)>;
+
+  /// `adjust` may change the configuration before the device opens; `simulated` opens the device
+  /// "simulated", which is no device without it. Throws UsageError, ConfigError, DeviceError,
+  /// DriverError and Error for files that cannot be written.
+  explicit BenchRun(const BenchOptions& options, const std::function<void(Config&)>& adjust = {},
+                    const OpenSimulated& simulated = {});
 
   [[nodiscard]] Device& device() noexcept { return *device_; }
+  /// The configuration as it was asked for; the device's own has its zeros resolved.
+  [[nodiscard]] const Config& config() const noexcept { return runtime_.config(); }
   /// One line for people on standard output, unless that carries a file's content.
   void say(const std::string& line) const;
   /// Keeps the device's statistics and the trace of its pool as they are now for `finish`. No cost
@@ -52,6 +60,7 @@ class BenchRun {
   OutputFile trace_;
   OutputFile leaks_;
   Runtime runtime_;
+  std::shared_ptr<Device> simulated_;
   Device* device_;
   std::string stats_text_, trace_text_;
 };

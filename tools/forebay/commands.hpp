@@ -10,6 +10,7 @@ namespace forebay::tools {
 [[nodiscard]] std::unique_ptr<Command> make_devices();
 [[nodiscard]] std::unique_ptr<Command> make_bench_cold_start();
 [[nodiscard]] std::unique_ptr<Command> make_bench_reinit();
+[[nodiscard]] std::unique_ptr<Command> make_bench_alloc();
 [[nodiscard]] std::unique_ptr<Command> make_replay();
 [[nodiscard]] std::unique_ptr<Command> make_stats();
 [[nodiscard]] std::unique_ptr<Command> make_leaks();

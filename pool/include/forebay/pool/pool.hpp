@@ -57,6 +57,9 @@ enum class PoolPeers : std::uint8_t { none, reachable, all };
 /// What another process can be given of the memory: nothing, or file descriptors of its handles.
 enum class PoolExport : std::uint8_t { none, fd };
 
+/// The most spans that a stream may park.
+inline constexpr std::uint32_t kMostParkedSpans = 32;
+
 /// Everything that tunes a pool; the configuration keys `pool.*` set it.
 struct PoolConfig {
   std::size_t capacity = 0;  ///< bytes the pool may hold; 0: all of the source's memory
@@ -78,6 +81,9 @@ struct PoolConfig {
   double growth_step = 0.03;
   std::size_t slab_max_block = std::size_t{64} << 10;    ///< blocks up to this come from slabs
   std::size_t buddy_max_block = std::size_t{256} << 10;  ///< … up to this from buddies; 0: none
+  /// Large blocks that a stream keeps when it frees them, for its next allocations of the same size;
+  /// at most kMostParkedSpans.
+  std::uint32_t parked_spans = kMostParkedSpans;
   std::uint32_t point_every_frees = 64;  ///< a point is recorded after so many frees of a stream
   std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
   std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none

@@ -1,0 +1,269 @@
+// Large blocks: spans of their own, from the stream's cache or from the engine.
+#include <algorithm>
+
+#include "pool/pool_impl.hpp"
+#include "pool/units.hpp"
+
+namespace forebay::pool {
+
+// The block that begins at an address, with its user's mutex locked; null, with nothing locked, if
+// none does.
+SpanBlock* Pool::Impl::lock_span(Address address, StateLock* lock) {
+  while (true) {
+    ExtentId id = index_.lone_span(address);
+    if (id == kNoExtent) {
+      const std::lock_guard engine_lock(engine_mutex_);
+      id = index_.span(address);
+    }
+    if (id == kNoExtent) return nullptr;
+    SpanBlock& block = blocks_.at(id);
+    StreamState* user = block.user.load(std::memory_order_acquire);
+    if (user == nullptr) continue;  // it goes just now
+    *lock = StateLock(user->mutex);
+    if (block.user.load(std::memory_order_relaxed) == user && block.address == address) {
+      return &block;
+    }
+    lock->unlock();
+  }
+}
+
+// REQUIRES: the stream's mutex.
+void* Pool::Impl::hand_out(SpanBlock& block, const Request& request, StreamState& state,
+                           Rung rung) {
+  block.requested = request.bytes;
+  block.tag = request.tag;
+  block.shared = false;
+  block.freed.store(false, std::memory_order_relaxed);
+  ++state.counters.span_blocks;
+  state.counters.span_bytes += block.bytes;
+  account_in(state, request.bytes, block.bytes, rung);
+  return reinterpret_cast<void*>(block.address);
+}
+
+// Allocating -------------------------------------------------------------------------------------
+
+// The hit path: one lock, a few entries. Null if the cache has none, or the state does not stand
+// for the stream any more.
+void* Pool::Impl::take_parked(const Request& request, StreamState& state, StreamId stream) {
+  const std::lock_guard lock(state.mutex);
+  if (!serves(state, stream)) return nullptr;
+  const ExtentId id = state.spans.take(request.span, request.alignment);
+  return id == kNoExtent ? nullptr : hand_out(blocks_.at(id), request, state, Rung::cache);
+}
+
+// Null if it has to be tried again: the state does not stand for the stream any more, or a carrier
+// has room for the block.
+void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
+  if (void* block = take_parked(request, state, stream)) return block;
+  {
+    const std::lock_guard lock(state.mutex);
+    if (!serves(state, stream)) return nullptr;
+  }
+  unpark(state);
+  bool tick = false;
+  {
+    const std::lock_guard lock(state.mutex);
+    const std::lock_guard engine_lock(engine_mutex_);
+    tick = is_scattered(state);
+    if (tick) state.span_calls = 0;
+  }
+  if (tick) record_point(state);
+  Rung rung = Rung::cache;
+  const ExtentId id = obtain(request, state, &rung);
+  if (id == kNoExtent) return nullptr;
+  const std::lock_guard lock(state.mutex);
+  const std::lock_guard engine_lock(engine_mutex_);
+  if (closed()) throw ClosedError("pool: allocate after the pool was closed");
+  if (!serves(state, stream)) {
+    ++state.uncovered;
+    engine_.free(id, {state.owner, state.next_point});
+    return nullptr;
+  }
+  SpanEngine::Extent& extent = engine_.at(id);
+  try {
+    blocks_.make(id);
+    index_.set_span(extent.address, id);
+  } catch (...) {
+    ++state.uncovered;
+    engine_.free(id, {state.owner, state.next_point});
+    throw;
+  }
+  extent.block = true;
+  SpanBlock& block = blocks_.at(id);
+  block.id = id;
+  block.address = extent.address;
+  block.bytes = extent.bytes;
+  void* pointer = hand_out(block, request, state, rung);
+  block.user.store(&state, std::memory_order_release);
+  sample_levels();
+  return pointer;
+}
+
+// Gives what a stream has parked back to the engine; whether there was any.
+bool Pool::Impl::unpark(StreamState& state) {
+  bool record = false;
+  {
+    const std::lock_guard lock(state.mutex);
+    if (state.spans.empty()) return false;
+    const std::lock_guard engine_lock(engine_mutex_);
+    if (closed()) return false;
+    record = point_due(state, give_back_parked(state, state.spans.size()));
+  }
+  if (record) record_point(state);
+  return true;
+}
+
+// The oldest of what is parked; whether that left a handle wholly idle. REQUIRES: the stream's
+// mutex and the engine lock.
+bool Pool::Impl::give_back_parked(StreamState& state, unsigned count) {
+  const Point passed = state.passed.load(std::memory_order_acquire);
+  bool idle = false;
+  state.spans.give_back(count, [&](const SpanCache::Entry& entry) {
+    index_.clear_span(entry.address);
+    blocks_.at(entry.id).user.store(nullptr, std::memory_order_release);
+    idle |= free_range(entry.id, entry.point <= passed ? Stamp{} : Stamp{state.owner, entry.point});
+  });
+  return idle;
+}
+
+// Frees ------------------------------------------------------------------------------------------
+
+// Finds the live block and locks its user's mutex. Null, with nothing locked, for misuse, and for
+// what has to be looked at again.
+SpanBlock* Pool::Impl::lock_live_span(Address address, std::size_t bytes, StateLock* lock,
+                                      Misuse* misuse, bool* again) {
+  SpanBlock* block = lock_span(address, lock);
+  *misuse = Misuse::none;
+  if (closed()) {
+    *misuse = Misuse::pool_closed;
+  } else if (block == nullptr) {
+    const std::lock_guard engine_lock(engine_mutex_);
+    *again = index_.span(address) != kNoExtent || index_.carrier(address) != nullptr;
+    if (!*again) *misuse = classify(address);
+    return nullptr;
+  } else if (block->freed.load(std::memory_order_relaxed)) {
+    *misuse = Misuse::double_free;
+  } else if (bytes != 0 && bytes != block->requested) {
+    *misuse = Misuse::size_mismatch;
+  } else {
+    return block;
+  }
+  if (block != nullptr) lock->unlock();
+  return nullptr;
+}
+
+Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId stream,
+                                std::size_t bytes, bool* again) {
+  StateLock lock;
+  Misuse misuse = Misuse::none;
+  SpanBlock* block = lock_live_span(address, bytes, &lock, &misuse, again);
+  if (block == nullptr) return misuse;
+  if (block->user.load(std::memory_order_relaxed) != &state || block->shared ||
+      state.keeps.load(std::memory_order_relaxed)) {
+    lock.unlock();
+    return release_span_elsewhere(address, state, stream, bytes, again);
+  }
+  if (!serves(state, stream)) {
+    *again = true;
+    return Misuse::none;
+  }
+  // The hit path: it is parked.
+  block->freed.store(true, std::memory_order_relaxed);
+  --state.counters.span_blocks;
+  state.counters.span_bytes -= block->bytes;
+  account_out(state, block->requested, block->bytes);
+  ++state.uncovered;
+  const bool large = block->bytes >= traits_.granularity;
+  bool record = false;
+  state.spans.park({block->bytes, address, block->id, state.next_point});
+  if (state.spans.size() > config_.parked_spans) [[unlikely]] {
+    // Half of them at once, so that this is rare.
+    const std::lock_guard engine_lock(engine_mutex_);
+    give_back_parked(state, state.spans.size() - config_.parked_spans / 2);
+    record = is_scattered(state);
+  }
+  record |= point_due(state, large);
+  if (record) state.span_calls = 0;
+  lock.unlock();
+  if (record) record_point(state);
+  return Misuse::none;
+}
+
+// A free on another stream than the block's own, or one that others wait for too.
+Misuse Pool::Impl::release_span_elsewhere(Address address, StreamState& state, StreamId stream,
+                                          std::size_t bytes, bool* again) {
+  {
+    const std::lock_guard lock(state.mutex);
+    if (!serves(state, stream)) {
+      *again = true;
+      return Misuse::none;
+    }
+  }
+  StreamState* user = nullptr;
+  std::vector<Use> uses;
+  ExtentId id = kNoExtent;
+  std::size_t requested = 0, allocated = 0;
+  {
+    StateLock lock;
+    Misuse misuse = Misuse::none;
+    SpanBlock* block = lock_live_span(address, bytes, &lock, &misuse, again);
+    if (block == nullptr) return misuse;
+    block->freed.store(true, std::memory_order_relaxed);  // nobody else frees it from here on
+    user = block->user.load(std::memory_order_relaxed);
+    id = block->id;
+    requested = block->requested;
+    allocated = block->bytes;
+    if (block->shared) {
+      const std::lock_guard engine_lock(engine_mutex_);
+      const auto found = uses_.find(address);
+      uses = std::move(found->second);
+      uses_.erase(found);
+    }
+  }
+  // An arena's block that another stream frees waits for that stream before it goes home.
+  const bool keeps = user->keeps.load(std::memory_order_relaxed);
+  const bool deferred = !uses.empty() || (keeps && user->stream != stream);
+  bool record = false;
+  {
+    const std::lock_guard lock(state.mutex);
+    const std::lock_guard engine_lock(engine_mutex_);
+    if (closed()) return Misuse::none;
+    index_.clear_span(address);
+    blocks_.at(id).user.store(nullptr, std::memory_order_release);
+    --state.counters.span_blocks;
+    state.counters.span_bytes -= allocated;
+    if (deferred) {
+      engine_.at(id).block = false;
+    } else {
+      ++state.uncovered;
+      const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
+      record = point_due(state, free_range(id, stamp));
+      record |= is_scattered(state);
+      if (record) state.span_calls = 0;
+    }
+  }
+  // Before the frees of `user` are complete, so that it is not closed meanwhile.
+  if (deferred) defer({id, {}, 0, allocated, &state, user, std::move(uses)});
+  account_foreign(state, *user, requested, allocated);
+  if (record) record_point(state);
+  return Misuse::none;
+}
+
+// Once in so many frees: records a point, and makes everybody's what has passed. Where that cannot
+// be, since the stream captures for instance, it is tried again only after as many frees more.
+void Pool::Impl::record_point(StreamState& state) {
+  if (clockwork_.tick(state)) complete(state);
+  const std::lock_guard lock(state.mutex);
+  if (state.uncovered > 0) state.record_from = state.uncovered + config_.point_every_frees;
+}
+
+// Whether a question to the timeline pays: it costs a microsecond, and joins what is pending in
+// many ranges. REQUIRES: the stream's mutex and the engine lock.
+bool Pool::Impl::is_scattered(StreamState& state) const {
+  constexpr std::size_t kWorth = 512;  // calls × ranges
+  constexpr std::uint32_t kLeast = 4;
+  return ++state.span_calls >= kLeast &&
+         state.span_calls * engine_.pending_ranges(state.owner) >= kWorth;
+}
+
+}  // namespace forebay::pool
