@@ -11,7 +11,7 @@ pattern=${2:-.}
 limit=${FAULT_LIMIT_S:-300}  # a test that runs for longer has seen the fault, too
 
 mkdir -p "$work/tree"
-(cd "$root" && git ls-files -z | tar --null -T - -cf -) | tar -xf - -C "$work/tree"
+(cd "$root" && git ls-files -z | tar --null -T - -cf -) | tar -xmf - -C "$work/tree"
 cmake -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFOREBAY_CUDA=OFF \
   -DFOREBAY_BUILD_TOOLS=OFF -DFOREBAY_TEST_MODULES=pool ${CMAKE_ARGS:-} >"$work/cmake.log"
 

@@ -12,6 +12,7 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::kSanitised;
 using forebay::pool::test::operations;
 using forebay::pool::test::Plan;
 using forebay::pool::test::Program;
@@ -134,6 +135,7 @@ TEST_CASE(
       out_of_memory += program.out_of_memory();
     }
   }
+  if (kSanitised) return;  // so few operations do not climb every rung
   CHECK(out_of_memory > 10);
   LadderStats::each_field(
       [](const char* name, Merge, const Tally& tally) {
