@@ -119,6 +119,7 @@ bool Pool::Impl::give_back_parked(StreamState& state, unsigned count) {
   const Point passed = state.passed.load(std::memory_order_acquire);
   bool idle = false;
   state.spans.give_back(count, [&](const SpanCache::Entry& entry) {
+    small_pending_.fold(state.spans.pending_delta);  // pending once, not twice
     index_.clear_span(entry.address);
     blocks_.at(entry.id).user.store(nullptr, std::memory_order_release);
     idle |= free_range(entry.id, entry.point <= passed ? Stamp{} : Stamp{state.owner, entry.point});

@@ -35,7 +35,8 @@ TEST_CASE("a cache of spans gives the latest of the same size and alignment") {
 
 TEST_CASE("a cache of spans gives the oldest back") {
   SpanCache cache;
-  for (ExtentId id = 1; cache.size() < SpanCache::kMost; ++id) cache.park({id * kMiB, id * kMiB, id, id});
+  for (ExtentId id = 1; cache.size() < SpanCache::kMost; ++id)
+    cache.park({id * kMiB, id * kMiB, id, id});
   std::vector<ExtentId> ids;
   cache.give_back(3, [&](const SpanCache::Entry& entry) { ids.push_back(entry.id); });
   CHECK(ids == std::vector<ExtentId>{1, 2, 3});
@@ -139,6 +140,8 @@ TEST_CASE("a stream parks so many spans at most") {
   // What is not parked has joined its neighbours where their points are the same.
   CHECK(world.pool.stats().span.extents < extents / 2);
   CHECK(world.pool.stats().pending.current == 400 * kMiB);
+  // Nothing was pending twice while it was given back.
+  CHECK(world.pool.stats().pending.peak == 400 * kMiB);
 }
 
 TEST_CASE("a parked span is given to others only once its free has passed") {
