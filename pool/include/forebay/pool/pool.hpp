@@ -81,8 +81,8 @@ struct PoolConfig {
   double growth_step = 0.03;
   std::size_t slab_max_block = std::size_t{64} << 10;    ///< blocks up to this come from slabs
   std::size_t buddy_max_block = std::size_t{256} << 10;  ///< … up to this from buddies; 0: none
-  /// Large blocks that a stream keeps when it frees them, for its next allocations of the same size;
-  /// at most kMostParkedSpans.
+  /// Large blocks that a stream keeps when it frees them, for its next allocations of the same
+  /// size; at most kMostParkedSpans.
   std::uint32_t parked_spans = kMostParkedSpans;
   std::uint32_t point_every_frees = 64;  ///< a point is recorded after so many frees of a stream
   std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
