@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@ inline constexpr std::size_t kTimeCalls = 4;
 
 /// Passes every call on to a simulated timeline. A call can be made to fail at its n-th time, and a
 /// record can have something happen just before or just after it, while the pool is inside.
+/// Thread safety: as the timeline's, as long as nothing is to fail or to happen.
 class HookedTimeline final : public Timeline {
  public:
   explicit HookedTimeline(std::shared_ptr<SimulatedTimeline> timeline)
@@ -62,19 +64,20 @@ class HookedTimeline final : public Timeline {
     bool for_ever = false;
   };
   bool fails(TimeCall call) {
-    ++calls_[static_cast<std::size_t>(call)];
+    calls_[static_cast<std::size_t>(call)].fetch_add(1, std::memory_order_relaxed);
     Fault& fault = faults_[static_cast<std::size_t>(call)];
     if (fault.in == 0 || --fault.in > 0) return false;
     if (fault.for_ever) fault.in = 1;
     return true;
   }
   static void run(std::function<void(StreamId)>& hook, StreamId stream) {
-    if (const auto once = std::exchange(hook, nullptr)) once(stream);
+    if (!hook) return;
+    std::exchange(hook, nullptr)(stream);
   }
 
   std::shared_ptr<SimulatedTimeline> timeline_;
   std::array<Fault, kTimeCalls> faults_{};
-  std::array<std::uint64_t, kTimeCalls> calls_{};
+  std::array<std::atomic<std::uint64_t>, kTimeCalls> calls_{};
 };
 
 }  // namespace forebay::pool::test
