@@ -14,7 +14,8 @@ using namespace forebay;
 
 // A child that is forked while another thread allocates cannot look for leaks at its end: it would
 // wait for a lock of the leak checker that nobody lets go.
-extern "C" const char* __asan_default_options();
+// Visible, or the sanitizer never sees it.
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
 namespace {
