@@ -72,7 +72,7 @@ ExtentId Pool::Impl::put_back(const SpanEngine::Part& part) {
 // its capacity: what a pool was given it may hold, what it was not others may need.
 bool Pool::Impl::moves_first() const noexcept {
   const std::uint64_t held = backing_.held().current();
-  if (held >= config_.capacity / 4) return false;
+  if (!traits_.virtual_memory || held >= config_.capacity / 4) return false;
   const std::lock_guard lock(engine_mutex_);
   return static_cast<double>(engine_.counts().free) >
          config_.idle_share * static_cast<double>(held);

@@ -184,8 +184,8 @@ void SpanEngine::offer(ExtentId id, Address address, std::size_t bytes,
 void SpanEngine::choose(const Bins& bins, std::size_t bytes, std::size_t alignment,
                         Choice& best) const noexcept {
   const std::size_t least = bytes / cell_ > 1 ? bytes / cell_ - 1 : 0;
-  // Blocks of whole granules lie on whole granules where that costs nothing: their neighbours do so
-  // too, and then they share no handle.
+  // Blocks of whole granules lie on whole granules where that skips no more than a quarter of their
+  // size: their neighbours do so too, and then they share no handle.
   const std::size_t lattice = bytes % kLattice == 0 ? std::max(kLattice, alignment) : 0;
   unsigned visited = 0;
   for (unsigned bin = bins.next(BinScale::of(bytes / kUnit)); bin != BinScale::kBins;

@@ -83,6 +83,21 @@ TEST_CASE("a pool far below its capacity moves what is idle instead of holding m
   }
 }
 
+TEST_CASE("regions do not move: idle ones are kept while there is capacity") {
+  World world(World::Config{.capacity = 1024 * kHandle,
+                            .handle_size = kHandle,
+                            .immediate = true,
+                            .virtual_memory = false,
+                            .device = std::size_t{8} << 30});
+  const std::vector<void*> blocks = fill(world, 20);
+  for (std::size_t i = 0; i < 20; i += 4) world.pool.deallocate(blocks[i], 1);
+  (void)world.pool.allocate(3 * kHandle, 1);
+  // Freeing one would wait for the whole device.
+  CHECK(world.source->calls(SourceCall::free_region) == 0);
+  CHECK(world.pool.stats().held.current == 23 * kHandle);
+  CHECK(world.sound());
+}
+
 TEST_CASE("growing by a share of what is held costs few calls however long it goes on") {
   const auto calls = [](double step) {
     World world(World::Config{
