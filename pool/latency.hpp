@@ -1,6 +1,7 @@
 // Sampled latencies: one operation in so many is timed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -12,30 +13,52 @@
 namespace forebay::pool {
 
 /// A histogram of nanoseconds with eight steps an octave (so a percentile is at most 1/8 too high).
-/// Thread safety: relaxed atomics.
+/// Kept in stripes, one for each of so many threads, so that threads do not wait for each other's
+/// lines. Thread safety: relaxed atomics.
 class LatencyHistogram {
  public:
   void add(std::uint64_t nanoseconds) noexcept {
-    buckets_[bucket(nanoseconds)].fetch_add(1, std::memory_order_relaxed);
-    sum_.fetch_add(nanoseconds, std::memory_order_relaxed);
-    std::uint64_t longest = max_.load(std::memory_order_relaxed);
+    Stripe& stripe = stripes_[own_stripe()];
+    stripe.buckets[bucket(nanoseconds)].fetch_add(1, std::memory_order_relaxed);
+    stripe.sum.fetch_add(nanoseconds, std::memory_order_relaxed);
+    std::uint64_t longest = stripe.max.load(std::memory_order_relaxed);
     while (nanoseconds > longest &&
-           !max_.compare_exchange_weak(longest, nanoseconds, std::memory_order_relaxed)) {
+           !stripe.max.compare_exchange_weak(longest, nanoseconds, std::memory_order_relaxed)) {
     }
   }
-  [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t sum() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Stripe& stripe : stripes_) sum += stripe.sum.load(std::memory_order_relaxed);
+    return sum;
+  }
   [[nodiscard]] PercentileStats percentiles() const noexcept {
     PercentileStats stats;
-    for (const auto& count : buckets_) stats.count += count.load(std::memory_order_relaxed);
-    stats.p50 = percentile(stats.count, 500);
-    stats.p99 = percentile(stats.count, 990);
-    stats.p999 = percentile(stats.count, 999);
-    stats.max = max_.load(std::memory_order_relaxed);
+    Counts counts{};
+    for (const Stripe& stripe : stripes_) {
+      for (unsigned at = 0; at < kBuckets; ++at) {
+        counts[at] += stripe.buckets[at].load(std::memory_order_relaxed);
+      }
+      stats.max = std::max<Count>(stats.max, stripe.max.load(std::memory_order_relaxed));
+    }
+    for (const std::uint64_t count : counts) stats.count += count;
+    stats.p50 = percentile(counts, stats.count, 500);
+    stats.p99 = percentile(counts, stats.count, 990);
+    stats.p999 = percentile(counts, stats.count, 999);
     return stats;
   }
 
  private:
-  static constexpr unsigned kSteps = 8, kBuckets = 40 * kSteps;
+  static constexpr unsigned kSteps = 8, kBuckets = 40 * kSteps, kStripes = 8;
+  using Counts = std::array<std::uint64_t, kBuckets>;
+  struct alignas(64) Stripe {
+    std::array<std::atomic<std::uint64_t>, kBuckets> buckets{};
+    std::atomic<std::uint64_t> sum{0}, max{0};
+  };
+  static unsigned own_stripe() noexcept {
+    static std::atomic<unsigned> next{0};
+    static thread_local const unsigned own = next.fetch_add(1, std::memory_order_relaxed);
+    return own % kStripes;
+  }
   static unsigned bucket(std::uint64_t value) noexcept {
     if (value < kSteps) return static_cast<unsigned>(value);
     const unsigned octave = log2_floor(value) - 3;
@@ -48,17 +71,17 @@ class LatencyHistogram {
     const unsigned octave = at / kSteps - 1;
     return ((std::uint64_t{kSteps} + at % kSteps + 1) << octave) - 1;
   }
-  [[nodiscard]] std::uint64_t percentile(std::uint64_t count, unsigned permille) const noexcept {
+  [[nodiscard]] static std::uint64_t percentile(const Counts& counts, std::uint64_t count,
+                                                unsigned permille) noexcept {
     std::uint64_t below = 0;
     for (unsigned at = 0; at < kBuckets && count > 0; ++at) {
-      below += buckets_[at].load(std::memory_order_relaxed);
+      below += counts[at];
       if (below * 1000 >= count * permille) return top(at);
     }
     return 0;
   }
 
-  std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};
-  std::atomic<std::uint64_t> sum_{0}, max_{0};
+  std::array<Stripe, kStripes> stripes_{};
 };
 
 /// Times its own lifetime if it is this thread's turn. Cost otherwise: one thread-local decrement.
