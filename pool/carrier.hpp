@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ class alignas(64) Carrier {
   std::size_t bytes = 0;
 
  protected:
-  std::vector<Slot> slots_;
+  std::pmr::vector<Slot> slots_;
 
  public:
   const Kind kind;
@@ -72,9 +73,6 @@ class alignas(64) Carrier {
 
   [[nodiscard]] Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
   [[nodiscard]] const Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
-  [[nodiscard]] std::size_t metadata_bytes() const noexcept {
-    return slots_.capacity() * sizeof(Slot) + (kind == Kind::slab ? 448 : 1280);
-  }
   /// Asks for what a free or an allocation will touch, so that its lines come all at once: with
   /// many live blocks none of them is near.
   void prefetch() const noexcept {
@@ -97,7 +95,7 @@ class alignas(64) Carrier {
   [[nodiscard]] virtual std::string validate() const = 0;
 
  protected:
-  explicit Carrier(Kind of) : kind(of) {}
+  Carrier(Kind of, std::pmr::memory_resource* memory) : slots_(memory), kind(of) {}
   void reset(Address at, std::size_t size, ExtentId id, std::size_t slots);
   /// Checks counts against the slots, whose sizes `block_bytes` gives.
   [[nodiscard]] std::string lie(const char* what) const;
@@ -107,7 +105,9 @@ class alignas(64) Carrier {
 /// are free on the owner's stream only.
 class SlabPage final : public Carrier {
  public:
-  SlabPage() : Carrier(Kind::slab) {}
+  /// `memory`: for its slots; it outlives the page.
+  explicit SlabPage(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : Carrier(Kind::slab, memory) {}
   void open(Address at, ExtentId id, unsigned class_index);
 
   [[nodiscard]] unsigned class_index() const noexcept { return class_index_; }
@@ -166,7 +166,8 @@ class SlabPage final : public Carrier {
 /// A chunk of 2 MiB whose blocks are powers of two times a leaf; a bitmap of free blocks an order.
 class BuddyChunk final : public Carrier {
  public:
-  BuddyChunk() : Carrier(Kind::buddy) {}
+  explicit BuddyChunk(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : Carrier(Kind::buddy, memory) {}
   void open(Address at, ExtentId id, std::size_t leaf_bytes);
 
   [[nodiscard]] std::size_t leaf_bytes() const noexcept { return leaf_bytes_; }

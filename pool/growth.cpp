@@ -195,7 +195,7 @@ ExtentId Pool::Impl::grow_by_region(const Request& request, StreamState& state) 
 
 // Frees idle regions until the request fits. Each turn frees one or ends. REQUIRES: growth_mutex_.
 ExtentId Pool::Impl::replace_regions(const Request& request, StreamState& state) {
-  while (give_back_one() > 0) {
+  while (give_back_region() > 0) {
     if (const ExtentId id = grow_by_region(request, state)) return id;
   }
   return kNoExtent;
@@ -203,17 +203,30 @@ ExtentId Pool::Impl::replace_regions(const Request& request, StreamState& state)
 
 // Giving back -------------------------------------------------------------------------------------
 
-// Unmaps one wholly idle handle, or frees one wholly idle region. Returns its bytes. REQUIRES:
-// growth_mutex_.
-std::size_t Pool::Impl::give_back_one() {
-  if (traits_.virtual_memory) {
-    std::vector<Idle> idle;
-    {
-      const std::lock_guard lock(engine_mutex_);
-      idle = claim_idle(1);
+// Gives wholly idle memory back until no more than `keep` bytes are held, or all of it.
+void Pool::Impl::give_back(std::size_t keep) {
+  const std::lock_guard growth(growth_mutex_);
+  retry_stuck();
+  close_retired();
+  if (!traits_.virtual_memory) {
+    while (backing_.held().current() > keep && give_back_region() > 0) {
     }
-    return !idle.empty() && unmap_idle(idle) ? idle.front().mapping.bytes : 0;
+    return;
   }
+  backing_.release_idle(keep);
+  const std::size_t held = backing_.held().current();
+  if (held <= keep) return;
+  std::vector<Idle> idle;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    idle = claim_idle(held - keep);
+  }
+  unmap_idle(idle);
+  backing_.release_idle(keep);
+}
+
+// Frees one wholly idle region. Returns its bytes. REQUIRES: growth_mutex_.
+std::size_t Pool::Impl::give_back_region() {
   Mapping region;
   ExtentId claim = kNoExtent;
   {

@@ -123,6 +123,7 @@ bool Pool::Impl::drop_all_spares(const StreamState& state) {
 }
 
 ExtentId Pool::Impl::search(const Request& request, StreamState& state) {
+  searches_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(engine_mutex_);
   Fit fit = request.low ? engine_.find_lowest(state.owner, request.span, request.alignment)
                         : engine_.find(state.owner, request.span, request.alignment);

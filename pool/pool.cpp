@@ -206,14 +206,6 @@ std::size_t Pool::Impl::decay() {
   return before - std::min<std::size_t>(before, backing_.held().current());
 }
 
-void Pool::Impl::give_back(std::size_t keep) {
-  const std::lock_guard growth(growth_mutex_);
-  retry_stuck();
-  close_retired();
-  backing_.release_idle(keep);
-  while (backing_.held().current() > keep && give_back_one() > 0) backing_.release_idle(keep);
-}
-
 void Pool::Impl::close() noexcept {
   if (watch_ != nullptr && !closed()) discharge(0);
   if (closed_.exchange(true)) return;

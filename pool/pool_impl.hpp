@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include "pool/block_watch.hpp"
 #include "pool/clockwork.hpp"
 #include "pool/counted_mutex.hpp"
+#include "pool/huge_pages.hpp"
 #include "pool/latency.hpp"
 #include "pool/size_classes.hpp"
 #include "pool/span_block.hpp"
@@ -30,6 +32,8 @@ namespace forebay::pool {
 
 /// A free that leaves a handle wholly idle asks for a point after so many frees without one.
 inline constexpr std::uint32_t kIdlePointEvery = 32;
+/// Points are so many times rarer at most while nobody searches for memory.
+inline constexpr std::uint32_t kMostCalm = 64;
 
 /// What one allocation wants.
 struct Request {
@@ -78,7 +82,6 @@ class Pool::Impl {
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
 
  private:
-  void give_back(std::size_t keep);
   void* allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
                        const AllocateOptions& options);
 
@@ -97,11 +100,13 @@ class Pool::Impl {
                                 std::size_t bytes, bool* again);
   /// Whether a point should be recorded now; `idle`: the free may have left a handle wholly idle.
   /// REQUIRES: the stream's mutex.
-  [[nodiscard]] bool point_due(const StreamState& state, bool idle) const noexcept {
-    const std::uint64_t wanted =
+  [[nodiscard]] bool point_due(StreamState& state, bool idle) const noexcept {
+    const std::uint32_t every =
         idle ? std::min(kIdlePointEvery, config_.point_every_frees) : config_.point_every_frees;
-    return state.uncovered >= std::max(wanted, state.record_from);
+    return state.uncovered >= std::max<std::uint64_t>(every, state.record_from) &&
+           point_pays(state, every);
   }
+  [[nodiscard]] bool point_pays(StreamState& state, std::uint32_t every) const noexcept;
   void record_point(StreamState& state);
   bool is_scattered(StreamState& state) const;
 
@@ -191,7 +196,8 @@ class Pool::Impl {
   void strand(ExtentId part, const std::vector<Mapping>& made);
   ExtentId grow_by_region(const Request& request, StreamState& state);
   ExtentId replace_regions(const Request& request, StreamState& state);
-  std::size_t give_back_one();
+  void give_back(std::size_t keep);
+  std::size_t give_back_region();
   void retry_stuck();
 
   // small.cpp ------------------------------------------------------------------------------------
@@ -329,8 +335,11 @@ class Pool::Impl {
   std::map<Address, Alone> alone_;    // engine_mutex_; passthrough only
   std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
 
-  std::vector<std::unique_ptr<Carrier>> carriers_;        // engine_mutex_; every one ever made
-  std::array<std::vector<Carrier*>, 2> unused_carriers_;  // engine_mutex_; slab pages, chunks
+  HugePages records_;                              // engine_mutex_; of carriers
+  std::pmr::deque<SlabPage> pages_{&records_};     // engine_mutex_; every one ever made
+  std::pmr::deque<BuddyChunk> chunks_{&records_};  // engine_mutex_; likewise
+  // engine_mutex_; by carrier_room.
+  std::array<std::vector<Carrier*>, kRooms> unused_carriers_;
 
   FoldedGauge requested_, allocated_;
   FoldedGauge small_pending_;  // in the caches of streams
@@ -338,6 +347,7 @@ class Pool::Impl {
   std::array<std::atomic<std::uint64_t>, kRungs> rung_ns_{};
   std::array<std::atomic<std::uint64_t>, kMisuses> misuses_{};
   std::atomic<std::uint64_t> host_waits_{0}, failed_{0};
+  std::atomic<std::uint64_t> searches_{0};  // for memory that no stream's caches had
   LatencyHistogram allocate_latency_, release_latency_, miss_latency_;
 
   // engine_mutex_; bytes of used ranges at most since `decay` was called, and in the interval

@@ -49,7 +49,6 @@ PoolStats Pool::Impl::stats() {
   StreamCounters sum;
   std::array<SmallCache::ClassCounts, kSlabClasses + 1> classes{};
   std::array<Count, kMaxOrders> free_orders{};
-  std::size_t carrier_metadata = 0;
   {
     const std::shared_lock registry(registry_mutex_);
     sum = closed_counters_;
@@ -95,8 +94,7 @@ PoolStats Pool::Impl::stats() {
   stats.held = {backing_.held().current(), backing_.held().peak()};
   stats.capacity = config_.capacity;
   stats.address_range = config_.address_range;
-  for (const auto& carrier : carriers_) carrier_metadata += carrier->metadata_bytes();
-  stats.host_metadata = carrier_metadata + engine_.metadata_bytes() + index_.metadata_bytes() +
+  stats.host_metadata = records_.bytes() + engine_.metadata_bytes() + index_.metadata_bytes() +
                         blocks_.metadata_bytes() + sizeof *this +
                         (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
   if (watch_ != nullptr) {

@@ -47,6 +47,14 @@ constexpr std::size_t slab_page_bytes(unsigned index) noexcept {
 
 inline constexpr std::size_t kMaxSlots = 256;
 
+/// Records of carriers whose number of slots rounds up to the same power of two stand in for each
+/// other; those of buddy chunks, for each other.
+inline constexpr unsigned kRooms = log2_floor(kMaxSlots) + 2;
+constexpr unsigned carrier_room(ClassKey key) noexcept {
+  if (key >= kSlabClasses) return kRooms - 1;
+  return log2_floor(std::bit_ceil(slab_page_bytes(key) / slab_bytes(key)));
+}
+
 namespace detail {
 constexpr bool slab_classes_hold() {
   for (unsigned i = 0; i < kSlabClasses; ++i) {

@@ -6,7 +6,9 @@
 namespace forebay::pool {
 
 void Carrier::reset(Address at, std::size_t size, ExtentId id, std::size_t slots) {
-  slots_.assign(slots, Slot{});
+  slots_.clear();
+  slots_.reserve(std::bit_ceil(slots));  // so that every carrier of its room has enough
+  slots_.resize(slots);
   address = at;
   bytes = size;
   extent = id;

@@ -14,6 +14,13 @@ Address address_of(const SmallCache::Block& block) noexcept {
              : static_cast<const BuddyChunk*>(block.carrier)->address_of(block.index);
 }
 
+// The class of a carrier's blocks; a buddy's by its order.
+ClassKey class_of(const Carrier& carrier, unsigned order) noexcept {
+  return static_cast<ClassKey>(carrier.kind == Carrier::Kind::slab
+                                   ? static_cast<const SlabPage&>(carrier).class_index()
+                                   : kSlabClasses + order);
+}
+
 // `Carrier::locate`, which is called directly where it is a slab's: it is the hit path.
 Carrier::Place locate(Carrier& carrier, Address address) noexcept {
   return carrier.kind == Carrier::Kind::slab ? static_cast<SlabPage&>(carrier).locate(address)
@@ -123,11 +130,10 @@ bool Pool::Impl::open_carrier(ClassKey key, ExtentId id, StreamState& state, Str
     return false;
   }
   const bool slab = key < kSlabClasses;
-  auto& unused = unused_carriers_[slab ? 0 : 1];
+  auto& unused = unused_carriers_[carrier_room(key)];
   if (unused.empty()) {
-    carriers_.push_back(slab ? std::unique_ptr<Carrier>(std::make_unique<SlabPage>())
-                             : std::unique_ptr<Carrier>(std::make_unique<BuddyChunk>()));
-    unused.push_back(carriers_.back().get());
+    unused.push_back(slab ? static_cast<Carrier*>(&pages_.emplace_back(&records_))
+                          : &chunks_.emplace_back(&records_));
   }
   Carrier* carrier = unused.back();
   const Address address = engine_.at(id).address;
@@ -165,7 +171,7 @@ bool Pool::Impl::close_carrier(Carrier* carrier, StreamState& owner) {
   owner.cache.remove(carrier);
   carrier->owner.store(nullptr, std::memory_order_release);
   index_.clear_carrier(carrier->address, carrier->bytes);
-  unused_carriers_[carrier->kind == Carrier::Kind::slab ? 0 : 1].push_back(carrier);
+  unused_carriers_[carrier_room(class_of(*carrier, 0))].push_back(carrier);
   return free_range(carrier->extent, stamp);
 }
 
@@ -277,11 +283,7 @@ Misuse Pool::Impl::release_small_elsewhere(Carrier* carrier, Address address, St
     block.index = place.index;
     user = slot.user;
     requested = slot.requested;
-    if (carrier->kind == Carrier::Kind::slab) {
-      key = static_cast<ClassKey>(static_cast<SlabPage*>(carrier)->class_index());
-    } else {
-      key = static_cast<ClassKey>(kSlabClasses + slot.order);
-    }
+    key = class_of(*carrier, slot.order);
     allocated = router_.block_bytes(key);
     const bool keeps = owner->keeps.load(std::memory_order_relaxed);
     if (slot.shared) {

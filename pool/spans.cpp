@@ -1,5 +1,6 @@
 // Large blocks: spans of their own, from the stream's cache or from the engine.
 #include <algorithm>
+#include <utility>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -248,6 +249,22 @@ Misuse Pool::Impl::release_span_elsewhere(Address address, StreamState& state, S
   account_foreign(state, *user, requested, allocated);
   if (record) record_point(state);
   return Misuse::none;
+}
+
+// Points tell others what they may have. While every allocation of the pool is served by its
+// stream's own cache, nobody wants to know, and a point and its question cost two calls of the
+// driver: so they become rarer, each time by half. The first search makes them frequent again.
+// REQUIRES: the stream's mutex.
+bool Pool::Impl::point_pays(StreamState& state, std::uint32_t every) const noexcept {
+  const std::uint64_t searches = searches_.load(std::memory_order_relaxed);
+  if (std::exchange(state.searches, searches) != searches) {
+    state.calm = 1;
+  } else if (state.uncovered < std::uint64_t{every} * state.calm) {
+    state.record_from = state.uncovered + every;
+    return false;
+  }
+  state.calm = std::min(state.calm * 2, kMostCalm);
+  return true;
 }
 
 // Once in so many frees: records a point, and makes everybody's what has passed. Where that cannot

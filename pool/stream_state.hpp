@@ -79,7 +79,9 @@ struct alignas(64) StreamState {
   Point next_point = 1;           // what the next free carries
   std::uint32_t span_calls = 0;   // of the engine since the last tick
   std::uint64_t uncovered = 0;    // frees that carry next_point
-  std::uint64_t record_from = 0;  // … from so many on a point is tried for again, after one failed
+  std::uint64_t record_from = 0;  // … from so many on a point is thought of again
+  std::uint64_t searches = 0;     // of the whole pool, when the last point was due
+  std::uint32_t calm = 1;         // by how many times points are rarer than configured
   StreamCounters counters;
   Delta requested, allocated;
   SmallCache cache;

@@ -87,11 +87,13 @@ TEST_CASE("points are recorded after so many frees, and the earlier ones asked a
   for (int i = 0; i < 64 * 10; ++i) {
     world.pool.deallocate(warm, 1);
     warm = world.pool.allocate(1000, 1);
+    // Somebody searches for memory.
+    if (i % 64 == 0) CHECK(world.pool.allocate(4 * kMiB, 2) != nullptr);
   }
   const PoolStats stats = world.pool.stats();
   CHECK(stats.timeline.records == 10);
   CHECK(stats.timeline.queries > before);
-  CHECK(stats.timeline.queries - before <= 2 * stats.timeline.records);
+  CHECK(stats.timeline.queries - before <= 4 * stats.timeline.records);  // the searches ask too
   CHECK(stats.streams.front().points_recorded == 10);
   // However many frees come, points under way stay bounded.
   for (int i = 0; i < 64 * 200; ++i) {
@@ -99,6 +101,33 @@ TEST_CASE("points are recorded after so many frees, and the earlier ones asked a
     warm = world.pool.allocate(1000, 1);
   }
   CHECK(world.timeline->live_points() <= 64);
+}
+
+TEST_CASE("while every allocation is a hit, points become rarer; a search makes them frequent") {
+  World world(World::Config{.capacity = 64 * kMiB});
+  const auto pairs = [&](int count) {
+    const std::uint64_t before = world.pool.stats().timeline.records;
+    for (int i = 0; i < count; ++i) world.pool.deallocate(world.pool.allocate(1000, 1), 1);
+    return world.pool.stats().timeline.records - before;
+  };
+  CHECK(pairs(64) == 1);  // the first block was searched for
+  // 64, then twice as many frees each time, up to 64 × 64.
+  CHECK(pairs(64 * (2 + 4 + 8 + 16 + 32 + 64)) == 6);
+  CHECK(pairs(64 * 64 * 10) == 10);
+  world.pool.deallocate(world.pool.allocate(8 * kMiB, 2), 2);
+  CHECK(pairs(64) == 1);
+  CHECK(pairs(128) == 1);
+  CHECK(world.pool.stats().streams.front().misses == 1);
+}
+
+TEST_CASE("a stream that hits alone for long gives all it freed to one that misses") {
+  World world(World::Config{.capacity = 64 * kMiB, .immediate = true});
+  world.pool.deallocate(world.pool.allocate(40 * kMiB, 1), 1);
+  for (int i = 0; i < 100'000; ++i) world.pool.deallocate(world.pool.allocate(1000, 1), 1);
+  void* large = world.pool.allocate(40 * kMiB, 2);
+  CHECK(large != nullptr);
+  CHECK(world.pool.stats().streams.back().waits == 0);
+  CHECK(world.pool.stats().host_waits == 0);
 }
 
 TEST_CASE("a free that leaves a handle idle records a point soon") {
