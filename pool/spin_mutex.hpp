@@ -1,8 +1,10 @@
 // The lock of a stream: cheap when nobody else wants it, and calm when many do.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 namespace forebay::pool {
@@ -11,9 +13,8 @@ namespace forebay::pool {
 /// exchange and one store, about half of std::mutex's.
 ///
 /// Not fair: a lock that changes hands costs many times the work done under it, since everything
-/// that it guards moves to the other processor. So whoever has to wait again and again looks ever
-/// more rarely, down to once in about 100 microseconds, and whoever has the lock works undisturbed
-/// meanwhile.
+/// that it guards moves to the other processor. So those who wait look rarely, all together about
+/// once in two microseconds, and whoever has the lock works undisturbed meanwhile.
 class SpinMutex {
  public:
   SpinMutex() = default;
@@ -32,29 +33,34 @@ class SpinMutex {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::nanoseconds kFirstStep{100}, kLongestSpin{6'400}, kSleep{50'000};
+  using Step = std::chrono::nanoseconds;
+  static constexpr Step kFirst{100}, kLongestEach{2'000}, kMostSpinning{200'000}, kSleep{50'000};
 
-  /// How a thread waits, from one wait to the next: its steps double, and a time without waiting
-  /// that is several steps long makes them short again.
+  /// How a thread waits, from one wait to the next: its steps double, and some time without waiting
+  /// makes them short again.
   struct Patience {
-    std::chrono::nanoseconds step = kFirstStep;
+    Step step = kFirst;
     Clock::time_point last{};
   };
 
   [[gnu::noinline]] void wait() noexcept {
     static thread_local Patience patience;
     constexpr int kForgotten = 8;
-    Clock::time_point now = Clock::now();
-    if (now - patience.last > kForgotten * patience.step) patience.step = kFirstStep;
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point now = begin;
+    if (now - patience.last > kForgotten * patience.step) patience.step = kFirst;
+    waiting_.fetch_add(1, std::memory_order_relaxed);
     do {
-      if (patience.step > kLongestSpin) {
+      if (now - begin > kMostSpinning) {
         std::this_thread::sleep_for(kSleep);  // the holder may want this processor
         now = Clock::now();
-      } else {
-        for (const auto end = now + patience.step; now < end; now = Clock::now()) pause();
-        patience.step *= 2;
+        continue;
       }
+      for (const auto end = now + patience.step; now < end; now = Clock::now()) pause();
+      const Step longest = kLongestEach * waiting_.load(std::memory_order_relaxed);
+      patience.step = std::min(patience.step * 2, longest);
     } while (locked_.load(std::memory_order_relaxed) || !try_lock());
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
     patience.last = now;
   }
   static void pause() noexcept {
@@ -66,6 +72,7 @@ class SpinMutex {
   }
 
   std::atomic<bool> locked_{false};
+  std::atomic<std::uint32_t> waiting_{0};
 };
 
 }  // namespace forebay::pool
