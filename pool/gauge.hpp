@@ -72,8 +72,8 @@ class BasicGauge {
 };
 using Gauge = BasicGauge<CoarseClock>;
 
-/// A Delta with the date of its highest. Cost: the clock is read only where the sum of all streams
-/// would get a new date.
+/// A Delta with the date of its highest. `add` is to be followed by `date` where a date is due,
+/// that is where the sum of all streams would get a new one; only `date` reads the clock.
 template <typename Clock>
 struct BasicDatedDelta {
   std::int64_t now = 0, high = 0;
@@ -82,15 +82,11 @@ struct BasicDatedDelta {
   std::int64_t at = 0;    // 0: none since the last fold
   void add(std::int64_t change) noexcept {
     now += change;
-    if (now <= high) return;
-    high = now;
-    if (high > due) [[unlikely]] {
-      date();
-    }
+    if (now > high) high = now;
   }
-
- private:
-  [[gnu::noinline]] void date() noexcept {
+  [[nodiscard]] bool is_due() const noexcept { return high > due; }
+  void date() noexcept {
+    if (!is_due()) return;
     at = Clock::now();
     due = high + std::max(step, high >> 10);
   }

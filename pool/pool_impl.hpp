@@ -131,6 +131,7 @@ class Pool::Impl {
                        std::size_t allocated);
   void fold(StreamState& state) noexcept;
   void fold_locked(StreamState& state) noexcept;
+  void date_peaks(StreamState& state) noexcept;
   void inherit(StreamState& arena, StreamState& state, Point point);
   /// A block comes, a block goes. REQUIRES: the stream's mutex.
   void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung) {
@@ -141,7 +142,11 @@ class Pool::Impl {
     ++counters.served[static_cast<std::size_t>(rung)];
     state.requested.add(static_cast<std::int64_t>(requested));
     state.allocated.add(static_cast<std::int64_t>(allocated));
-    if (state.allocated.now > fold_quantum_) fold_locked(state);
+    // One branch for all of it; most blocks raise no peak.
+    if (static_cast<int>(state.allocated.now > fold_quantum_) | state.allocated.is_due() |
+        state.requested.is_due()) [[unlikely]] {
+      date_peaks(state);
+    }
   }
   void account_out(StreamState& state, std::size_t requested, std::size_t allocated) {
     StreamCounters& counters = state.counters;

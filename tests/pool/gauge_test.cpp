@@ -20,6 +20,11 @@ using TestGauge = BasicGauge<FakeClock>;
 using TestDelta = BasicDatedDelta<FakeClock>;
 using TestFolded = BasicFoldedGauge<FakeClock>;
 
+void add(TestDelta& delta, std::int64_t change) {
+  delta.add(change);
+  if (delta.is_due()) delta.date();
+}
+
 }  // namespace
 
 TEST_CASE("a gauge knows when its peak was reached") {
@@ -57,9 +62,9 @@ TEST_CASE("a fold dates the peak by when the stream reached it, not by when it f
   TestFolded sum;
   TestDelta delta;
   clock.time = 10;
-  delta.add(4000);
+  add(delta, 4000);
   clock.time = 20;
-  delta.add(-3000);
+  add(delta, -3000);
   clock.time = 30;
   CHECK(sum.peak_at() == 0);
   sum.fold(delta);
@@ -71,15 +76,15 @@ TEST_CASE("a fold dates the peak by when the stream reached it, not by when it f
   // Up to the old peak nobody looks at the clock.
   clock.time = 40;
   for (int i = 0; i < 100; ++i) {
-    delta.add(3000);
-    delta.add(-3000);
+    add(delta, 3000);
+    add(delta, -3000);
   }
   sum.fold(delta);
   CHECK(sum.peak_at() == 10);
   CHECK(clock.reads == 1);
 
   clock.time = 50;
-  delta.add(3100);
+  add(delta, 3100);
   clock.time = 60;
   sum.fold(delta);
   CHECK(sum.peak() == 4100);
@@ -91,14 +96,14 @@ TEST_CASE("a rise by less than a thousandth keeps the date, many of them do not"
   TestFolded sum;
   TestDelta delta;
   clock.time = 10;
-  delta.add(100'000);
+  add(delta, 100'000);
   sum.fold(delta);
   clock.time = 20;
-  delta.add(50);
+  add(delta, 50);
   sum.fold(delta);
   CHECK(sum.peak() == 100'050);
   CHECK(sum.peak_at() == 10);
-  delta.add(60);
+  add(delta, 60);
   sum.fold(delta);
   CHECK(sum.peak() == 100'110);
   CHECK(sum.peak_at() == 20);
@@ -110,7 +115,7 @@ TEST_CASE("a growing stream reads the clock seldom") {
   TestDelta delta;
   for (int i = 0; i < 100'000; ++i) {
     clock.time = i + 1;
-    delta.add(256);
+    add(delta, 256);
     if (i % 4096 == 0) sum.fold(delta);
   }
   clock.time = 200'000;
@@ -126,18 +131,18 @@ TEST_CASE("streams that reach a peak together date it by the fold at the latest"
   TestFolded sum;
   TestDelta one, two;
   clock.time = 10;
-  one.add(1000);
-  two.add(10);
+  add(one, 1000);
+  add(two, 10);
   sum.fold(one);
   sum.fold(two);
   clock.time = 20;
-  one.add(-1000);
-  two.add(-10);
+  add(one, -1000);
+  add(two, -10);
   sum.fold(one);
   sum.fold(two);
   clock.time = 30;
-  one.add(600);
-  two.add(600);  // neither alone is above the peak
+  add(one, 600);
+  add(two, 600);  // neither alone is above the peak
   clock.time = 40;
   sum.fold(one);
   sum.fold(two);

@@ -172,7 +172,7 @@ TEST_CASE("the table says when peaks were reached, where the statistics know") {
 TEST_CASE("a peak has the date at which it was reached, whoever asks later") {
   World world;
   wait_a_tick();
-  void* block = world.pool.allocate(700 * kKiB, 1);  // too little for the stream to fold at once
+  void* block = world.pool.allocate(400 * kKiB, 1);  // too little for the stream to fold at once
   void* small = world.pool.allocate(1000, 1);
   wait_a_tick();
   world.pool.deallocate(block, 1);
