@@ -1,13 +1,13 @@
 // Backing: the physical memory that a pool holds, mapped or idle.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
+#include "pool/gauge.hpp"
 #include "pool/metered_source.hpp"
 
 namespace forebay::pool {
@@ -17,24 +17,6 @@ struct Mapping {
   Address address = 0;
   std::size_t bytes = 0;
   Handle handle = 0;  ///< 0 for a region
-};
-
-/// Bytes now and at most. Written under one lock, read by anybody.
-class Gauge {
- public:
-  [[nodiscard]] std::uint64_t current() const noexcept {
-    return current_.load(std::memory_order_relaxed);
-  }
-  [[nodiscard]] std::uint64_t peak() const noexcept {
-    return peak_.load(std::memory_order_relaxed);
-  }
-  void set(std::uint64_t value) noexcept {
-    current_.store(value, std::memory_order_relaxed);
-    if (value > peak()) peak_.store(value, std::memory_order_relaxed);
-  }
-
- private:
-  std::atomic<std::uint64_t> current_{0}, peak_{0};
 };
 
 /// Creates, maps, unmaps and releases handles, never more than the capacity, and loses none of them
@@ -80,6 +62,11 @@ class Backing {
   [[nodiscard]] const Gauge& mapped() const noexcept { return mapped_; }
   [[nodiscard]] const Gauge& idle() const noexcept { return idle_bytes_; }
   [[nodiscard]] const Gauge& held() const noexcept { return held_; }
+  /// Calls `visit(bytes)` for every idle handle.
+  template <typename Visit>
+  void each_idle(Visit&& visit) const {
+    for (const Idle& idle : idle_) visit(idle.bytes);
+  }
   /// How the last call of the source that failed ended, and which it was; for reports.
   [[nodiscard]] const std::string& last_failure() const noexcept { return last_failure_; }
 

@@ -220,4 +220,26 @@ class BuddyChunk final : public Carrier {
   std::array<std::uint32_t, kMaxOrders> free_{};
 };
 
+/// Bytes in blocks that are free, for everybody or pending.
+[[nodiscard]] inline std::uint64_t free_bytes(const Carrier& carrier) noexcept {
+  if (carrier.kind == Carrier::Kind::slab) {
+    const auto& page = static_cast<const SlabPage&>(carrier);
+    return std::uint64_t{page.count() - page.in_use} * page.block_bytes();
+  }
+  const auto& chunk = static_cast<const BuddyChunk&>(carrier);
+  std::uint64_t bytes = 0;
+  for (unsigned order = 0; order <= chunk.top(); ++order) {
+    bytes += std::uint64_t{chunk.free_blocks(order)} * (chunk.leaf_bytes() << order);
+  }
+  return bytes;
+}
+/// Bytes in blocks that were freed, but that only the stream that did may have so far.
+[[nodiscard]] inline std::uint64_t away_bytes(const Carrier& carrier) noexcept {
+  const std::uint64_t blocks = carrier.kind == Carrier::Kind::buddy
+                                   ? carrier.bytes
+                                   : static_cast<const SlabPage&>(carrier).count() *
+                                         static_cast<const SlabPage&>(carrier).block_bytes();
+  return blocks - free_bytes(carrier) - carrier.live_bytes;
+}
+
 }  // namespace forebay::pool

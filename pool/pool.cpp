@@ -331,7 +331,9 @@ void Pool::set_misuse_handler(MisuseHandler handler) {
   impl_->set_misuse_handler(std::move(handler));
 }
 PoolStats Pool::stats() const { return impl_->stats(); }
-PoolStats Pool::detailed_stats() const { return impl_->detailed_stats(); }
+PoolStats Pool::detailed_stats(std::size_t map_ranges) const {
+  return impl_->detailed_stats(map_ranges);
+}
 LeakReport Pool::leak_report() const { return impl_->leak_report(); }
 std::string Pool::validate() const { return impl_->validate(); }
 Trace Pool::trace() const { return impl_->trace(); }

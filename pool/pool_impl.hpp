@@ -76,7 +76,7 @@ class Pool::Impl {
   void set_mapping_callback(MappingCallback callback);
   PoolStats stats();
   [[nodiscard]] Trace trace() const;
-  PoolStats detailed_stats();
+  PoolStats detailed_stats(std::size_t map_ranges);
   LeakReport leak_report();
   std::string validate();
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
@@ -136,6 +136,7 @@ class Pool::Impl {
                        std::size_t allocated);
   void fold(StreamState& state) noexcept;
   void fold_locked(StreamState& state) noexcept;
+  void date_peaks(StreamState& state) noexcept;
   void inherit(StreamState& arena, StreamState& state, Point point);
   /// A block comes, a block goes. REQUIRES: the stream's mutex.
   void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung) {
@@ -146,7 +147,11 @@ class Pool::Impl {
     ++counters.served[static_cast<std::size_t>(rung)];
     state.requested.add(static_cast<std::int64_t>(requested));
     state.allocated.add(static_cast<std::int64_t>(allocated));
-    if (state.allocated.now > fold_quantum_) fold_locked(state);
+    // One branch for all of it; most blocks raise no peak.
+    if (static_cast<int>(state.allocated.now > fold_quantum_) | state.allocated.is_due() |
+        state.requested.is_due()) [[unlikely]] {
+      date_peaks(state);
+    }
   }
   void account_out(StreamState& state, std::size_t requested, std::size_t allocated) {
     StreamCounters& counters = state.counters;
@@ -280,6 +285,13 @@ class Pool::Impl {
   bool discharge(std::size_t keep, const StreamId* of = nullptr);
   LeakReport leaks_now();
 
+  // memory_map.cpp -------------------------------------------------------------------------------
+  struct MapNotes;
+  void note_streams(MapNotes& notes);
+  MapRange describe(ExtentId id, const SpanEngine::Extent& extent, const MapNotes& notes);
+  void add_map(PoolStats& stats, std::size_t most, const MapNotes& notes);
+  Histogram granule_occupancy();
+
   // report.cpp -----------------------------------------------------------------------------------
   [[noreturn]] void throw_out_of_memory(const Request& request, StreamState& state,
                                         const std::string& rungs);
@@ -295,11 +307,14 @@ class Pool::Impl {
 
   std::uint64_t deferred_span_bytes() const;
   void sample_levels();  // REQUIRES: the engine lock
+  /// The pool's age in seconds at a time of the coarse clock; 0 for 0, which is no time.
+  [[nodiscard]] double age_s(std::int64_t at) const noexcept;
 
   const std::shared_ptr<MemorySource> source_owner_;
   const std::shared_ptr<Timeline> timeline_;
   PoolConfig config_;
   const LogSink log_;
+  const std::int64_t born_ = CoarseClock::now();
   const std::uint64_t serial_;  // of this pool among all of the process
   SourceTraits traits_;
   MeteredSource source_;
@@ -342,8 +357,8 @@ class Pool::Impl {
   std::array<std::vector<Carrier*>, kRooms> unused_carriers_;
 
   FoldedGauge requested_, allocated_;
-  FoldedGauge small_pending_;  // in the caches of streams
-  Gauge pending_, free_;       // engine_mutex_
+  FoldedSum small_pending_;  // in the caches of streams
+  Gauge pending_, free_;     // engine_mutex_
   std::array<std::atomic<std::uint64_t>, kRungs> rung_ns_{};
   std::array<std::atomic<std::uint64_t>, kMisuses> misuses_{};
   std::atomic<std::uint64_t> host_waits_{0}, failed_{0};

@@ -12,20 +12,6 @@ namespace {
 
 constexpr std::size_t kHoldersShown = 5;
 
-// Bytes of a carrier that are free, for everybody or pending.
-std::uint64_t free_bytes(const Carrier& carrier) {
-  if (carrier.kind == Carrier::Kind::slab) {
-    const auto& page = static_cast<const SlabPage&>(carrier);
-    return std::uint64_t{page.count() - page.in_use} * page.block_bytes();
-  }
-  const auto& chunk = static_cast<const BuddyChunk&>(carrier);
-  std::uint64_t bytes = 0;
-  for (unsigned order = 0; order <= chunk.top(); ++order) {
-    bytes += std::uint64_t{chunk.free_blocks(order)} * (chunk.leaf_bytes() << order);
-  }
-  return bytes;
-}
-
 const char* name_of(const char* tag) { return tag == nullptr ? "(untagged)" : tag; }
 
 }  // namespace
@@ -41,6 +27,10 @@ void Pool::Impl::sample_levels() {
   const std::uint64_t mapped = backing_.mapped().current();
   const std::uint64_t taken = allocated_.current() + pending_.current();
   free_.set(mapped > taken ? mapped - taken : 0);
+}
+
+double Pool::Impl::age_s(std::int64_t at) const noexcept {
+  return at == 0 ? 0 : static_cast<double>(at - born_) / 1e9;
 }
 
 PoolStats Pool::Impl::stats() {
@@ -83,15 +73,21 @@ PoolStats Pool::Impl::stats() {
   }
   const std::lock_guard lock(engine_mutex_);
   sample_levels();
-  stats.requested = {sum.requested_in - sum.requested_out, requested_.peak(), sum.requested_in};
-  stats.allocated = {sum.allocated_in - sum.allocated_out, allocated_.peak(), sum.allocated_in};
-  stats.pending = {pending_.current(), pending_.peak()};
-  stats.mapped = {backing_.mapped().current(), backing_.mapped().peak()};
+  stats.requested = {sum.requested_in - sum.requested_out, requested_.peak(), sum.requested_in,
+                     age_s(requested_.peak_at())};
+  stats.allocated = {sum.allocated_in - sum.allocated_out, allocated_.peak(), sum.allocated_in,
+                     age_s(allocated_.peak_at())};
+  const auto level = [this](const Gauge& gauge) {
+    return Level{gauge.current(), gauge.peak(), age_s(gauge.peak_at())};
+  };
+  stats.pending = level(pending_);
+  stats.mapped = level(backing_.mapped());
   // While other threads work the parts are not of one moment.
   const Count taken = stats.allocated.current + stats.pending.current;
-  stats.free = {stats.mapped.current - std::min(stats.mapped.current, taken), free_.peak()};
-  stats.idle_handles = {backing_.idle().current(), backing_.idle().peak()};
-  stats.held = {backing_.held().current(), backing_.held().peak()};
+  stats.free = level(free_);
+  stats.free.current = stats.mapped.current - std::min(stats.mapped.current, taken);
+  stats.idle_handles = level(backing_.idle());
+  stats.held = level(backing_.held());
   stats.capacity = config_.capacity;
   stats.address_range = config_.address_range;
   stats.host_metadata = records_.bytes() + engine_.metadata_bytes() + index_.metadata_bytes() +
@@ -157,43 +153,9 @@ PoolStats Pool::Impl::stats() {
         count = misuses_[misuse++].load(std::memory_order_relaxed);
       },
       stats.errors);
+  stats.age_s = age_s(CoarseClock::now());  // after every peak
   derive(stats);
   return stats;
-}
-
-PoolStats Pool::Impl::detailed_stats() {
-  PoolStats detailed = stats();
-  const std::lock_guard growth(growth_mutex_);
-  const std::lock_guard lock(engine_mutex_);
-  if (range_ == 0) return detailed;
-  const std::size_t granule = traits_.granularity;
-  Histogram& occupancy = detailed.fragmentation.granule_occupancy;
-  Count busy = 0, mapped = 0;
-  Address current = 0;
-  std::uint64_t used = 0;
-  const auto settle = [&] {
-    if (used == 0) return;
-    ++occupancy[std::max<std::uint64_t>(10, used * 10 / granule * 10)];
-    ++busy;
-  };
-  engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
-    if (extent.state != ExtentState::hole) mapped += extent.bytes;
-    if (extent.state != ExtentState::used) return;
-    for (Address at = extent.address; at < extent.end();) {
-      const Address begin = round_down(at, granule);
-      const Address until = std::min<Address>(extent.end(), begin + granule);
-      if (begin != current) {
-        settle();
-        current = begin;
-        used = 0;
-      }
-      used += until - at;
-      at = until;
-    }
-  });
-  settle();
-  if (mapped / granule > busy) occupancy[0] = mapped / granule - busy;
-  return detailed;
 }
 
 std::vector<Pool::Impl::Holder> Pool::Impl::holders() {

@@ -7,6 +7,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "pool/gauge.hpp"
+#include "pool/map_sum.hpp"
+
 namespace forebay::pool {
 namespace {
 
@@ -16,8 +19,15 @@ void write(std::string& out, Count value) { out += std::to_string(value); }
 
 void write(std::string& out, double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.6g", std::isfinite(value) ? value : 0.0);
+  std::snprintf(text, sizeof text, "%.9g", std::isfinite(value) ? value : 0.0);
   out += text;
+}
+
+// Words; what else a document may have had there becomes '?'.
+void write(std::string& out, const std::string& word) {
+  out += '"';
+  for (const char c : word) out += c >= ' ' && c < 0x7F && c != '"' && c != '\\' ? c : '?';
+  out += '"';
 }
 
 template <typename Value>
@@ -67,7 +77,9 @@ void combine(Merge how, Count& into, Count other) {
   into = how == Merge::largest ? std::max(into, other) : into + other;
 }
 
-void combine(Merge, double&, double) {}
+void combine(Merge how, double& into, double other) {
+  if (how == Merge::largest) into = std::max(into, other);
+}
 void combine(Merge, Shares&, const Shares&) {}
 
 void combine(Merge, Histogram& into, const Histogram& other) {
@@ -85,11 +97,11 @@ void combine(Merge, Struct& into, const Struct& other) {
       into, other);
 }
 
-// Size classes and orders of the same bytes become one; streams of two pools stay apart.
+// Size classes and orders of the same bytes become one; streams and ranges of two pools stay apart.
 template <typename Element>
 void combine(Merge, std::vector<Element>& into, const std::vector<Element>& other) {
   for (const Element& element : other) {
-    if constexpr (std::is_same_v<Element, StreamStats>) {
+    if constexpr (std::is_same_v<Element, StreamStats> || std::is_same_v<Element, MapRange>) {
       into.push_back(element);
     } else {
       const auto same = std::find_if(into.begin(), into.end(),
@@ -120,6 +132,21 @@ class Table {
   void line(const char* sign, const char* label, Count value) {
     line(sign, label, value, 0, false);
   }
+  /// An amount, its peak and when that was; `dated` where the statistics know.
+  template <typename Amount>
+  void amount(const char* sign, const char* label, const Amount& of, bool dated) {
+    line(sign, label, of.current, of.peak);
+    if (!dated) return;
+    char text[32];
+    const int length = std::snprintf(text, sizeof text, " %12.3f\n", of.peak_at_s);
+    text_.pop_back();
+    text_.append(text, static_cast<std::size_t>(length));
+  }
+  /// A third column for `amount`.
+  void head_of_dates(const char* third) {
+    text_.pop_back();
+    text_.append(13 - std::strlen(third), ' ').append(third).append("\n");
+  }
   void head(const char* title, const char* first, const char* second) {
     char text[128];
     const int length =
@@ -143,23 +170,38 @@ class Table {
   std::string text_;
 };
 
-Count stranded(const PoolStats& stats) {
-  Count sum = 0;
-  for (const StreamStats& stream : stats.streams) sum += stream.stranded;
-  return sum;
-}
-
 // Free bytes that no part explains: mapped, but the source would neither open nor unmap them.
 Count stuck(const PoolStats& stats) {
-  const Count parts = stats.fragmentation.free_in_ranges + stranded(stats) + stats.slab.tails;
+  const Count parts = stats.fragmentation.free_in_ranges + stats.stranded() + stats.slab.tails;
   return stats.free.current - std::min(stats.free.current, parts);
+}
+
+void map(Table& table, const PoolStats& stats) {
+  if (stats.map.empty()) return;
+  table.head("map", "bytes", "ranges");
+  MapSum all;
+  const auto line = [&](const char* label, const char* client, const char* state) {
+    const MapSum sum = sum_of_map(stats, client, state);
+    table.line("+", label, sum.bytes, sum.ranges);
+    all.bytes += sum.bytes;
+    all.ranges += sum.ranges;
+  };
+  line("blocks of their own", "span", "used");
+  line("pending blocks", "span", "pending");
+  line("free ranges", "span", "free");
+  line("stuck ranges", "span", "stuck");
+  line("slab pages", "slab", "");
+  line("buddy chunks", "buddy", "");
+  line("idle handles", "handle", "");
+  table.line("=", stats.map_left_out == 0 ? "held" : "listed", all.bytes, all.ranges);
+  if (stats.map_left_out > 0) table.line("", "ranges left out", stats.map_left_out);
 }
 
 void fragmentation(Table& table, const PoolStats& stats) {
   const FragmentationStats& found = stats.fragmentation;
   table.head("free by place", "bytes", "");
   table.line("", "in ranges for everyone", found.free_in_ranges);
-  table.line("+", "stranded with streams", stranded(stats));
+  table.line("+", "stranded with streams", stats.stranded());
   table.line("+", "ends of slab pages", stats.slab.tails);
   table.line("+", "stuck", stuck(stats));
   table.line("=", "free", stats.free.current);
@@ -175,6 +217,14 @@ void fragmentation(Table& table, const PoolStats& stats) {
 }
 
 }  // namespace
+
+double stats_clock_resolution_s() noexcept { return CoarseClock::resolution_s(); }
+
+Count PoolStats::stranded() const noexcept {
+  Count sum = 0;
+  for (const StreamStats& stream : streams) sum += stream.stranded;
+  return sum;
+}
 
 Count PoolStats::driver_calls() const noexcept {
   Count sum = 0;
@@ -198,19 +248,21 @@ std::string to_json(const PoolStats& stats) {
 
 std::string to_table(const PoolStats& stats) {
   Table table;
+  const bool dated = stats.age_s > 0;
   table.head("memory", "bytes", "peak");
-  table.line("", "requested", stats.requested.current, stats.requested.peak);
+  if (dated) table.head_of_dates("at s");
+  table.amount("", "requested", stats.requested, dated);
   table.line("+", "rounding",
-             stats.allocated.current - std::min(stats.allocated.current, stats.requested.current),
-             0, false);
-  table.line("=", "allocated", stats.allocated.current, stats.allocated.peak);
-  table.line("+", "pending", stats.pending.current, stats.pending.peak);
-  table.line("+", "free", stats.free.current, stats.free.peak);
-  table.line("=", "mapped", stats.mapped.current, stats.mapped.peak);
-  table.line("+", "idle handles", stats.idle_handles.current, stats.idle_handles.peak);
-  table.line("=", "held", stats.held.current, stats.held.peak);
+             stats.allocated.current - std::min(stats.allocated.current, stats.requested.current));
+  table.amount("=", "allocated", stats.allocated, dated);
+  table.amount("+", "pending", stats.pending, dated);
+  table.amount("+", "free", stats.free, dated);
+  table.amount("=", "mapped", stats.mapped, dated);
+  table.amount("+", "idle handles", stats.idle_handles, dated);
+  table.amount("=", "held", stats.held, dated);
   table.line("", "capacity", stats.capacity);
   table.line("", "host metadata", stats.host_metadata);
+  map(table, stats);
 
   table.head("mapped by engine", "mapped", "allocated");
   table.line("", "slab", stats.slab.mapped, stats.slab.allocated);
@@ -280,68 +332,6 @@ void derive(PoolStats& stats) {
 void merge(PoolStats& into, const PoolStats& other) {
   combine(Merge::add, into, other);
   derive(into);
-}
-
-std::string check_identities(const PoolStats& stats) {
-  Count stream_allocated = 0;
-  Count stream_pending = 0;
-  for (const StreamStats& stream : stats.streams) {
-    stream_allocated += stream.allocated;
-    stream_pending += stream.pending;
-  }
-  Count by_class = 0;
-  Count class_pages = 0;
-  for (const SlabClassStats& of : stats.slab.classes) {
-    by_class += of.bytes * of.used;
-    class_pages += of.pages;
-  }
-  Count served = 0;
-  LadderStats::each_field([&](const char*, Merge, const Tally& tally) { served += tally.count; },
-                          stats.ladder);
-  const Count in_mapped = stats.allocated.current + stats.pending.current + stats.free.current;
-  struct Identity {
-    const char* text;
-    Count left, right;
-    bool at_most;
-  };
-  const Identity identities[] = {
-      {"requested <= allocated", stats.requested.current, stats.allocated.current, true},
-      {"allocated + pending + free = mapped", in_mapped, stats.mapped.current, false},
-      {"mapped + idle handles = held", stats.mapped.current + stats.idle_handles.current,
-       stats.held.current, false},
-      {"held <= capacity", stats.held.current, stats.capacity, true},
-      {"slab + buddy + span = mapped", stats.slab.mapped + stats.buddy.mapped + stats.span.mapped,
-       stats.mapped.current, false},
-      {"slab + buddy + span = allocated",
-       stats.slab.allocated + stats.buddy.allocated + stats.span.allocated, stats.allocated.current,
-       false},
-      {"live + frees = total", stats.allocations.live + stats.allocations.frees,
-       stats.allocations.total, false},
-      {"allocations by rung = total", served, stats.allocations.total, false},
-      {"allocated of streams = allocated", stream_allocated, stats.allocated.current, false},
-      {"pending of streams = pending", stream_pending, stats.pending.current, false},
-      {"free in ranges + stranded + ends of slab pages <= free",
-       stats.fragmentation.free_in_ranges + stranded(stats) + stats.slab.tails, stats.free.current,
-       true},
-      {"the largest free range <= free", stats.fragmentation.largest_free, stats.free.current,
-       true},
-      {"slab blocks by class = slab allocated", by_class, stats.slab.allocated, false},
-      {"slab pages by class = slab pages", class_pages, stats.slab.pages, false},
-      {"requested <= its peak", stats.requested.current, stats.requested.peak, true},
-      {"allocated <= its peak", stats.allocated.current, stats.allocated.peak, true},
-      {"mapped <= its peak", stats.mapped.current, stats.mapped.peak, true},
-      {"held <= its peak", stats.held.current, stats.held.peak, true},
-      {"peak of held <= capacity", stats.held.peak, stats.capacity, true},
-  };
-  for (const Identity& identity : identities) {
-    const bool holds =
-        identity.at_most ? identity.left <= identity.right : identity.left == identity.right;
-    if (!holds) {
-      return std::string(identity.text) + " does not hold: " + std::to_string(identity.left) +
-             " and " + std::to_string(identity.right);
-    }
-  }
-  return {};
 }
 
 }  // namespace forebay::pool

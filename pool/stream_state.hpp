@@ -9,6 +9,7 @@
 
 #include "forebay/pool/stats.hpp"
 #include "forebay/pool/timeline.hpp"
+#include "pool/gauge.hpp"
 #include "pool/small_cache.hpp"
 #include "pool/span_cache.hpp"
 #include "pool/span_engine.hpp"
@@ -19,34 +20,6 @@ namespace forebay::pool {
 /// The rungs of the ladder, in the order of LadderStats.
 enum class Rung : std::uint8_t { cache, completed, map, steal, remap, trim, callback, wait };
 inline constexpr std::size_t kRungs = 8;
-
-/// The sum of what streams have folded in, and its peak. Thread safety: atomic.
-class FoldedGauge {
- public:
-  void fold(Delta& delta) noexcept {
-    const std::int64_t before = current_.fetch_add(delta.now, std::memory_order_relaxed);
-    raise(before + delta.high);
-    delta = {};
-  }
-  /// What goes without being undone.
-  void forget(std::uint64_t amount) noexcept {
-    current_.fetch_sub(static_cast<std::int64_t>(amount), std::memory_order_relaxed);
-  }
-  void raise(std::int64_t value) noexcept {
-    std::int64_t peak = peak_.load(std::memory_order_relaxed);
-    while (value > peak && !peak_.compare_exchange_weak(peak, value, std::memory_order_relaxed)) {
-    }
-  }
-  [[nodiscard]] std::uint64_t current() const noexcept {
-    return static_cast<std::uint64_t>(current_.load(std::memory_order_relaxed));
-  }
-  [[nodiscard]] std::uint64_t peak() const noexcept {
-    return static_cast<std::uint64_t>(peak_.load(std::memory_order_relaxed));
-  }
-
- private:
-  std::atomic<std::int64_t> current_{0}, peak_{0};
-};
 
 /// What happened to blocks that were allocated on one stream.
 struct StreamCounters {
@@ -83,7 +56,7 @@ struct alignas(64) StreamState {
   std::uint64_t searches = 0;     // of the whole pool, when the last point was due
   std::uint32_t calm = 1;         // by how many times points are rarer than configured
   StreamCounters counters;
-  Delta requested, allocated;
+  DatedDelta requested, allocated;
   SmallCache cache;
   SpanCache spans;
 

@@ -137,6 +137,13 @@ void Pool::Impl::fold_locked(StreamState& state) noexcept {
   small_pending_.fold(state.spans.pending_delta);
 }
 
+// REQUIRES: the stream's mutex.
+void Pool::Impl::date_peaks(StreamState& state) noexcept {
+  state.requested.date();
+  state.allocated.date();
+  if (state.allocated.now > fold_quantum_) fold_locked(state);
+}
+
 // Everything of an arena becomes its stream's, free from `point` on.
 void Pool::Impl::inherit(StreamState& arena, StreamState& state, Point point) {
   const bool first = state.owner < arena.owner;

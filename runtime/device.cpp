@@ -88,7 +88,7 @@ void Device::close() noexcept {
   // Outside the lock: a worker of an extension may still ask for one, and gets a ClosedError.
   while (!ending.empty()) ending.pop_back();
   try {
-    last_stats_ = make_stats_json();
+    last_stats_ = make_stats_json(StatsDetail::counters);
   } catch (const std::exception& error) {
     log(LogLevel::error, std::string("no statistics at the end: ") + error.what());
   }

@@ -1,5 +1,10 @@
 // The documents of a device about itself: forebay.stats/1 and forebay.leaks/1.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -23,13 +28,24 @@ std::string utc_now() {
   return text;
 }
 
+/// Of the values, whatever the order or the spaces of the text.
+std::string hash_of(const std::string& config) {
+  const std::string text = nlohmann::json::parse(config).dump();
+  char digits[sizeof "0123456789abcdef"];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
+  return digits;
+}
+
 ordered_json device_json(const Device& device) {
   const DeviceInfo& info = device.info();
+  const std::size_t free = device.free_bytes();
   return {{"kind", to_string(info.kind)},
           {"index", info.index},
           {"name", info.name},
           {"total", info.total_bytes},
-          {"free", device.free_bytes()},
+          {"used", info.total_bytes - std::min(info.total_bytes, free)},
+          {"free", free},
           {"architecture", info.architecture},
           {"multiprocessors", info.multiprocessors},
           {"cuinit_s", info.cuinit_s},
@@ -61,20 +77,32 @@ ordered_json fusion_json(const FusionCounters& fusion) {
             {"consumer", read(fusion.ends.consumer)}}}};
 }
 
-ordered_json pool_json(const pool::Pool& pool) {
-  return ordered_json::parse(pool::to_json(pool.detailed_stats()));
+ordered_json pool_json(const pool::Pool& pool, StatsDetail detail) {
+  const std::size_t ranges = detail == StatsDetail::everything ? kMapRanges : 0;
+  return ordered_json::parse(pool::to_json(pool.detailed_stats(ranges)));
+}
+
+ordered_json leaks_json_of(const pool::Pool& pool) {
+  return ordered_json::parse(pool::to_json(pool.leak_report()));
 }
 
 }  // namespace
 
-std::string Device::make_stats_json() const {
+std::string Device::make_stats_json(StatsDetail detail) const {
   ordered_json document;
   document["schema"] = "forebay.stats/1";
+  document["version"] = FOREBAY_VERSION;
   document["time"] = utc_now();
+  document["clock"] = {{"name", pool::kStatsClock},
+                       {"resolution_s", pool::stats_clock_resolution_s()}};
   document["device"] = device_json(*this);
-  document["config"] = ordered_json::parse(config_.to_json());
-  document["pool"] = pool_json(pool_);
-  if (info_.kind == DeviceKind::cuda) document["pinned"] = pool_json(pinned_);
+  const std::string config = config_.to_json();
+  document["config_hash"] = hash_of(config);
+  document["config"] = ordered_json::parse(config);
+  document["pool"] = pool_json(pool_, detail);
+  if (info_.kind == DeviceKind::cuda) document["pinned"] = pool_json(pinned_, detail);
+  document["leaks"] =
+      detail == StatsDetail::everything ? leaks_json_of(pool_)["groups"] : ordered_json::array();
   document["kernels"] = kernels_json(counters_.kernels);
   document["fusion"] = fusion_json(counters_.fusion);
   document["autograd"] = {{"live_nodes", read(counters_.autograd.live_nodes)}};
@@ -89,17 +117,15 @@ std::string Device::leaks_json() const {
   document["schema"] = "forebay.leaks/1";
   document["time"] = utc_now();
   document["device"] = id();
-  document["pool"] = ordered_json::parse(pool::to_json(pool_.leak_report()));
-  if (info_.kind != DeviceKind::host) {
-    document["pinned"] = ordered_json::parse(pool::to_json(pinned_.leak_report()));
-  }
+  document["pool"] = leaks_json_of(pool_);
+  if (info_.kind != DeviceKind::host) document["pinned"] = leaks_json_of(pinned_);
   return document.dump(2) + "\n";
 }
 
-std::string Device::stats_json() const {
+std::string Device::stats_json(StatsDetail detail) const {
   if (state_.load(std::memory_order_acquire) == State::closed) return last_stats_;
   if (forked()) require_open();
-  return make_stats_json();
+  return make_stats_json(detail);
 }
 
 }  // namespace forebay

@@ -3,6 +3,7 @@
 
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
+#include "tests/pool/timeless.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
 
@@ -179,7 +180,7 @@ TEST_CASE("a foreign pointer is told at once, wherever it points") {
 TEST_CASE("a failed free changes nothing") {
   World world;
   void* block = world.pool.allocate(3 * kMiB, 1);
-  const std::string before = to_json(world.pool.stats()).substr(0, 500);
+  const std::string before = to_json(test::timeless(world.pool.stats())).substr(0, 630);
   (void)world.pool.try_deallocate(block, 1, 1);
-  CHECK(to_json(world.pool.stats()).substr(0, 500) == before);
+  CHECK(to_json(test::timeless(world.pool.stats())).substr(0, 630) == before);
 }

@@ -12,6 +12,7 @@
 
 #include "forebay/pool/pool.hpp"
 #include "pool/counted_mutex.hpp"
+#include "pool/gauge.hpp"
 #include "pool/units.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
@@ -75,7 +76,7 @@ std::string missing(const json& expected, const json& actual, const std::string&
   return {};
 }
 
-PoolStats busy() {
+PoolStats busy(std::size_t map_ranges = 0) {
   World world;
   std::vector<void*> blocks;
   for (const std::size_t bytes : {std::size_t{1000}, 200 * kKiB, 3 * kMiB, std::size_t{2000}}) {
@@ -83,7 +84,13 @@ PoolStats busy() {
     blocks.push_back(world.pool.allocate(bytes, 2));
   }
   for (std::size_t i = 0; i < blocks.size(); i += 3) world.pool.deallocate(blocks[i], 1 + i % 2);
-  return world.pool.stats();
+  return world.pool.detailed_stats(map_ranges);
+}
+
+/// Until the clock of the peaks has moved.
+void wait_a_tick() {
+  const std::int64_t begin = CoarseClock::now();
+  while (CoarseClock::now() == begin) std::this_thread::yield();
 }
 
 }  // namespace
@@ -113,7 +120,12 @@ TEST_CASE("the JSON says what the struct says") {
 }
 
 TEST_CASE("the lines of the table add up") {
-  std::istringstream lines(to_table(busy()));
+  const bool with_map = GENERATE(false, true);
+  PoolStats stats = busy(with_map ? 1000 : 0);
+  stats.age_s = 12.5;
+  const std::string table = to_table(stats);
+  CHECK((table.find("\nmap ") != std::string::npos) == with_map);
+  std::istringstream lines(table);
   // Of each column of numbers: the terms since the last sum, by line.
   unsigned long long first = 0, second = 0;
   unsigned sums = 0;
@@ -143,7 +155,62 @@ TEST_CASE("the lines of the table add up") {
     first = sign == '=' ? a : first + a;
     second += b;
   }
-  CHECK(sums == 10);
+  CHECK(sums == (with_map ? 11 : 10));
+}
+
+TEST_CASE("the table says when peaks were reached, where the statistics know") {
+  PoolStats stats = busy();
+  stats.age_s = 20000;
+  stats.held.peak_at_s = 12345.678;
+  CHECK(to_table(stats).find(" at s\n") != std::string::npos);
+  CHECK(to_table(stats).find(" 12345.678\n") != std::string::npos);
+  stats.age_s = 0;
+  CHECK(to_table(stats).find(" at s\n") == std::string::npos);
+  CHECK(to_table(stats).find("12345.678") == std::string::npos);
+}
+
+TEST_CASE("a peak has the date at which it was reached, whoever asks later") {
+  World world;
+  wait_a_tick();
+  void* block = world.pool.allocate(400 * kKiB, 1);  // too little for the stream to fold at once
+  void* small = world.pool.allocate(1000, 1);
+  wait_a_tick();
+  world.pool.deallocate(block, 1);
+  world.pool.deallocate(small, 1);
+  (void)world.pool.stats();  // samples what is pending
+  wait_a_tick();
+  void* less = world.pool.allocate(300 * kKiB, 2);
+  wait_a_tick();
+  const PoolStats stats = world.pool.stats();
+  CHECK(check_identities(stats).empty());
+  CHECK(stats.requested.peak_at_s > 0);
+  CHECK(stats.requested.peak_at_s < stats.pending.peak_at_s);
+  CHECK(stats.allocated.peak_at_s == Approx(stats.requested.peak_at_s).margin(1e-9));
+  CHECK(stats.pending.peak_at_s < stats.age_s);
+  CHECK(stats.pending.peak_at_s < stats.held.peak_at_s);  // the second stream added memory
+  CHECK(stats.held.peak_at_s < stats.age_s);
+  CHECK(json::parse(to_json(stats))["held"]["peak_at_s"].get<double>() ==
+        Approx(stats.held.peak_at_s));
+  world.pool.deallocate(less, 2);
+  // The peak itself and its date stay.
+  CHECK(world.pool.stats().requested.peak_at_s == stats.requested.peak_at_s);
+}
+
+TEST_CASE("merged peaks have the later date, and ranges of two pools stay apart") {
+  PoolStats one = busy(1000);
+  PoolStats two = one;
+  one.age_s = 50;
+  one.held.peak_at_s = 30;
+  one.requested.peak_at_s = 7;
+  two.age_s = 40;
+  two.held.peak_at_s = 20;
+  two.requested.peak_at_s = 9;
+  merge(one, two);
+  CHECK(one.age_s == 50);
+  CHECK(one.held.peak_at_s == 30);
+  CHECK(one.requested.peak_at_s == 9);
+  CHECK(one.map.size() == 2 * two.map.size());
+  CHECK(check_identities(one).empty());
 }
 
 TEST_CASE("merging adds, keeps the larger, and joins classes of the same size") {

@@ -24,8 +24,8 @@ json read(const char* file) {
   return json::parse(stream);
 }
 
-bool valid(const json& document) {
-  static const json schema_text = read("/configs/forebay.stats.schema.json");
+bool valid(const json& document, const char* file = "/configs/forebay.stats.schema.json") {
+  const json schema_text = read(file);
   valijson::Schema schema;
   valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
   parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_text), schema);
@@ -34,6 +34,32 @@ bool valid(const json& document) {
       schema, valijson::adapters::NlohmannJsonAdapter(document), &results);
   for (const auto& error : results) UNSCOPED_INFO(error.description);
   return ok;
+}
+
+bool valid_leaks(const json& document) {
+  return valid(document, "/configs/forebay.leaks.schema.json");
+}
+
+/// Every place that the schema describes and the document lacks; "[]" stands for a list without an
+/// example.
+void lacking(const json& schema, json at, const json& document, const std::string& path,
+             std::string& out) {
+  if (at.contains("allOf")) at = at["allOf"][0];
+  if (at.contains("$ref")) {
+    at = schema.at(json::json_pointer(at["$ref"].get<std::string>().substr(1)));
+  }
+  if (document.is_array() && at.contains("items")) {
+    if (document.empty()) out += path + "[] ";
+    for (const json& item : document) lacking(schema, at["items"], item, path + "[]", out);
+  }
+  const json properties = at.value("properties", json::object());
+  for (const auto& [name, below] : properties.items()) {
+    if (!document.contains(name)) {
+      out += path + "/" + name + " ";
+    } else {
+      lacking(schema, below, document[name], path + "/" + name, out);
+    }
+  }
 }
 
 // Whether the schema describes each field of the statistics as what it is.
@@ -79,6 +105,9 @@ class SchemaWalk {
     type(at, path, "integer");
   }
   void check(const json& at, const std::string& path, const double&) { type(at, path, "number"); }
+  void check(const json& at, const std::string& path, const std::string&) {
+    type(at, path, "string");
+  }
   void check(const json& at, const std::string& path, const pool::Histogram&) {
     check(resolved(at)["patternProperties"]["^[0-9]+$"], path + "/*", pool::Count{});
   }
@@ -192,6 +221,147 @@ TEST_CASE("Dumps of an empty, a busy, a mid-pending and a full pool are valid") 
   const json full = dump();
   CHECK(full["allocations"]["failed"] == 1);
   CHECK(full["held"]["current"] == full["capacity"]);
+}
+
+TEST_CASE("A dump has every key that the schema describes, however little there was to tell") {
+  const json schema = read("/configs/forebay.stats.schema.json");
+  const auto device = std::make_shared<test::FakeDevice>();
+  const auto lacks = [&](StatsDetail detail) {
+    const json document = json::parse(device->stats_json(detail));
+    CHECK(valid(document));
+    std::string out;
+    lacking(schema, schema, document, "", out);
+    return out;
+  };
+  CHECK(lacks(StatsDetail::counters) ==
+        "/leaks[] /pinned/buddy/orders[] /pinned/map[] /pinned/slab/classes[] /pinned/streams[] "
+        "/pool/buddy/orders[] /pool/map[] /pool/slab/classes[] /pool/streams[] ");
+  const pool::StreamId stream = device->default_stream().id();
+  for (pool::Pool pool : {device->pool(), device->pinned_pool()}) {
+    for (const std::size_t bytes : {5000, 100'000, 3'000'000}) {
+      (void)pool.allocate(bytes, stream);
+    }
+  }
+  const std::string lists = lacks(StatsDetail::everything);
+  // No call stack was kept.
+  std::string sites = lists;
+  for (const std::string site = "/leaks[]/site[] "; sites.find(site) == 0;) {
+    sites.erase(0, site.size());
+  }
+  CHECK(sites == "");
+}
+
+TEST_CASE("A dump says who made it, with which configuration, and by which clock") {
+  const auto device = std::make_shared<test::FakeDevice>();
+  const json document = json::parse(device->stats_json());
+  CHECK(document["version"].get<std::string>().find('.') != std::string::npos);
+  CHECK(document["clock"]["name"].get<std::string>().find("MONOTONIC") != std::string::npos);
+  CHECK(document["clock"]["resolution_s"] > 0);
+  CHECK(document["device"]["used"] == (64 << 20) - 1234);
+  const std::string hash = document["config_hash"];
+  CHECK(hash.size() == 16);
+  CHECK(json::parse(std::make_shared<test::FakeDevice>(1)->stats_json())["config_hash"] == hash);
+  Config other;
+  other.pool.point_every_frees = 65;
+  const auto changed = std::make_shared<test::FakeDevice>(0, other);
+  CHECK(json::parse(changed->stats_json())["config_hash"] != hash);
+  // However the same configuration was written.
+  const Config again = Config::parse(document["config"].dump());
+  const auto same = std::make_shared<test::FakeDevice>(0, again);
+  CHECK(json::parse(same->stats_json())["config_hash"] == hash);
+}
+
+TEST_CASE("The map and what is live are in a dump only on demand, and the map adds up") {
+  const auto device = std::make_shared<test::FakeDevice>();
+  const pool::StreamId stream = device->default_stream().id();
+  (void)device->pool().allocate(5'000'000, stream, {.tag = "weights"});
+  (void)device->pool().allocate(5000, stream);
+  (void)device->pinned_pool().allocate(700, stream);
+  const json plain = json::parse(device->stats_json());
+  CHECK(plain["pool"]["map"].empty());
+  CHECK(plain["leaks"].empty());
+  const json document = json::parse(device->stats_json(StatsDetail::everything));
+  CHECK(valid(document));
+  for (const char* name : {"pool", "pinned"}) {
+    INFO(name);
+    const json& of = document[name];
+    CHECK(of["map_left_out"] == 0);
+    std::uint64_t mapped = 0, allocated = 0;
+    for (const json& range : of["map"]) {
+      allocated += range["allocated"].get<std::uint64_t>();
+      if (range["client"] != "handle") mapped += range["bytes"].get<std::uint64_t>();
+    }
+    CHECK(of["map"].size() > 0);
+    CHECK(mapped == of["mapped"]["current"]);
+    CHECK(allocated == of["allocated"]["current"]);
+  }
+  CHECK(document["leaks"].size() == 2);
+  CHECK(document["leaks"][0]["tag"] == "weights");
+  CHECK(document["leaks"][0]["bytes"] == 5'000'000);
+  device->close();
+  const json closed = json::parse(device->stats_json(StatsDetail::everything));
+  CHECK(valid(closed));
+  CHECK(closed["pool"]["allocations"]["live"] == 2);
+  CHECK(closed["pool"]["map"].empty());
+}
+
+TEST_CASE("Reports of leaks are valid: of nothing, of some, with stacks and with samples") {
+  for (const pool::StackMode mode :
+       {pool::StackMode::off, pool::StackMode::sampled, pool::StackMode::all}) {
+    Config config;
+    config.pool.leak_stacks = mode;
+    config.pool.leak_sample_bytes = 4096;
+    const auto device = std::make_shared<test::FakeDevice>(0, config);
+    const pool::StreamId stream = device->default_stream().id();
+    CHECK(valid_leaks(json::parse(device->leaks_json())));
+    for (int i = 0; i < 50; ++i) {
+      (void)device->pool().allocate(3000, stream, {.tag = i % 2 == 0 ? "even" : nullptr});
+    }
+    (void)device->pinned_pool().allocate(700, stream, {.tag = "\x80\n"});
+    const json document = json::parse(device->leaks_json());
+    CHECK(valid_leaks(document));
+    CHECK(document["pool"]["groups"].size() >= 2);
+    std::uint64_t blocks = 0;
+    for (const json& group : document["pool"]["groups"]) {
+      blocks += group["blocks"].get<std::uint64_t>();
+    }
+    CHECK(blocks == 50);
+    device->close();
+    CHECK(valid_leaks(json::parse(device->leaks_json())));
+  }
+  Runtime runtime = Runtime::create();
+  CHECK(valid_leaks(json::parse(runtime.device("host").leaks_json())));
+}
+
+TEST_CASE("The schema of leaks misses every key that is not there") {
+  Config config;
+  config.pool.leak_stacks = pool::StackMode::all;
+  const auto device = std::make_shared<test::FakeDevice>(0, config);
+  (void)device->pool().allocate(3000, device->default_stream().id());
+  const json document = json::parse(device->leaks_json());
+  REQUIRE(valid_leaks(document));
+  int removed = 0;
+  const json flat = document.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    const json::json_pointer at(pointer);
+    if (pointer.find("/site/") != std::string::npos || pointer == "/pinned/groups") continue;
+    json without = document;
+    without[at.parent_pointer()].erase(at.back());
+    INFO(pointer);
+    CHECK_FALSE(valid_leaks(without));
+    json wrong = document;
+    wrong[at] = -1;
+    CHECK_FALSE(valid_leaks(wrong));
+    ++removed;
+  }
+  CHECK(removed == 3 + 5 + 5 + 6);
+  for (const char* pointer : {"/pool", "/pool/groups", "/pool/groups/0/site", "/pinned/groups"}) {
+    const json::json_pointer at(pointer);
+    json without = document;
+    without[at.parent_pointer()].erase(at.back());
+    INFO(pointer);
+    CHECK_FALSE(valid_leaks(without));
+  }
 }
 
 TEST_CASE("A device tells what is live, by pool, tag and place, and after close what was") {

@@ -108,6 +108,7 @@ TEST_CASE("reinit refuses bad words in one line") {
   refused({"--pairs", "9"}, 2, "--pairs");
   refused({"--pairs", "10", "--iters", "11"}, 2, "--iters");
   refused({"--pairs", "10", "--stats", "s.json"}, 2, "--stats");
+  refused({"--pairs", "10", "--detail"}, 2, "--detail");
   refused({"--iters", "0"}, 2, "--iters");
   refused({"--drop-order", "reverse"}, 2, "'reverse'");
   refused({"--device", "cuda:77"}, 1, "cuda:77");

@@ -70,6 +70,22 @@ TEST_CASE("finish writes the results, and the statistics as they were when taken
   CHECK(stats.count("/pool/requested/current") == 1000U);
 }
 
+TEST_CASE("details belong to statistics, and list the memory") {
+  const Folder folder;
+  BenchOptions options = on("host");
+  options.detail = true;
+  CHECK_THROWS_AS(BenchRun(options), UsageError);
+  options.stats_file = folder.file("s.json");
+  BenchRun bench(options);
+  const pool::StreamId stream = bench.device().default_stream().id();
+  (void)bench.device().pool().allocate(1000, stream, {.tag = "weights"});
+  bench.take_stats();
+  bench.finish("{}\n");
+  const JsonDocument stats(Folder::read(options.stats_file), "stats");
+  CHECK(stats.text("/pool/map/0/client") == "slab");
+  CHECK(stats.text("/leaks/0/tag") == "weights");
+}
+
 TEST_CASE("finish closes the device and writes what was left in it") {
   const Folder folder;
   BenchOptions options = on("host");

@@ -39,6 +39,25 @@ TEST_CASE("replay prints a table, and writes JSON and statistics") {
   CHECK(run_forebay({"stats", stats_file}).code == 0);  // they add up
 }
 
+TEST_CASE("with --detail the statistics have the map and what is live, and they add up") {
+  const Folder folder;
+  const std::string plain_file = folder.file("p.json"), file = folder.file("s.json");
+  CHECK(replay({kTrace, "--stats", plain_file}).code == 0);
+  const Outcome outcome = replay({kTrace, "--stats", file, "--detail"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  const JsonDocument plain(Folder::read(plain_file), plain_file), stats(Folder::read(file), file);
+  CHECK(plain.json("/pool/map") == "[]");
+  CHECK(plain.json("/leaks") == "[]");
+  CHECK(stats.size("/pool/map") > 10);
+  CHECK(stats.text("/config_hash") == plain.text("/config_hash"));
+  const Outcome table = run_forebay({"stats", file});
+  INFO(table.err);
+  CHECK(table.code == 0);
+  CHECK(table.out.find("\nmap ") != std::string::npos);
+  CHECK(run_forebay({"stats", plain_file}).out.find("\nmap ") == std::string::npos);
+}
+
 TEST_CASE("every format replays, on the host as well and with stamps") {
   for (const char* file : {"samples/rmm_log.csv", "samples/torch_snapshot_protocol2.pickle",
                            "samples/torch_snapshot_protocol5.pickle"}) {
@@ -72,6 +91,7 @@ TEST_CASE("a replay that is asked wrongly exits with 2") {
                                              {kTrace, "--repeat", "0"},
                                              {kTrace, "--event-lag", "-1"},
                                              {kTrace, "--trace-device", "x"},
+                                             {kTrace, "--detail"},
                                              {kTrace, "--json", "-", "--stats", "-"}}) {
     const Outcome outcome = replay(words);
     INFO(outcome.err);

@@ -62,6 +62,12 @@ TEST_CASE("a dump may lack what was added later, and nothing else") {
   const std::string json = R"({"schema": "forebay.stats/1", "pool": )" + pool::to_json(stats) + "}";
   CHECK(refusal(replaced(json, R"("extents": 0)", R"("e": 0)")).empty());
   CHECK(refusal(replaced(json, R"("use_after_free": 0)", R"("u": 0)")).empty());
+  CHECK(refusal(replaced(json, R"("age_s": 0)", R"("a": 0)")).empty());
+  CHECK(refusal(replaced(json, R"("map_left_out": 0)", R"("m": 0)")).empty());
+  CHECK(refusal(replaced(json, R"("map": [])", R"("m": [])")).empty());
+  CHECK(refusal(replaced(json, R"("peak_at_s": 0)", R"("p": 0)")).empty());
+  CHECK(refusal(replaced(json, R"("map": [])", R"("map": [{"address": 1}])"))
+            .find("/pool/map/0/bytes") != std::string::npos);
   CHECK(refusal(replaced(json, R"("blocks": 3, "extents")", R"("extents")"))
             .find("/pool/span/blocks,") != std::string::npos);
   CHECK(refusal(replaced(json, R"("stranded": 0)", R"("stranded": -1)"))
@@ -77,6 +83,45 @@ TEST_CASE("the table names the device and shows the pool, kernels and fusion") {
     CHECK(table.find(part) != std::string::npos);
   }
   CHECK(table.find(pool::to_table(read(example()))) != std::string::npos);
+}
+
+TEST_CASE("the table tells what a dump knows beside the pool, and adds it up") {
+  const auto table_of = [](const std::string& json) {
+    return stats_table(JsonDocument(json, "dump.json"), "dump.json");
+  };
+  const auto has = [](const std::string& table, const std::string& part) {
+    INFO(table);
+    INFO(part);
+    CHECK(table.find(part) != std::string::npos);
+  };
+  const std::string old = table_of(example());
+  CHECK(old.find("forebay ") == std::string::npos);
+  CHECK(old.find("after the pool was made") == std::string::npos);
+  CHECK(old.find("live by tag") == std::string::npos);
+  has(old, "  in use by anybody               10754820096\n");
+  has(old, "+ free                           140000000000\n");
+  has(old, "= total                          150754820096\n");
+
+  std::string leaks;
+  for (int i = 0; i < 25; ++i) {
+    leaks += std::string(i == 0 ? "" : ", ") + R"({"tag": "t)" + std::to_string(i) +
+             R"(", "bytes": 100, "site": [)" + (i == 0 ? "\"f() at a.cpp:1\"" : "") + "]}";
+  }
+  std::string json =
+      replaced(example(), R"("config": {},)",
+               R"("version": "1.2.3", "config_hash": "0123456789abcdef", "leaks": [)" + leaks +
+                   R"(], "config": {},)");
+  json = replaced(json, R"("capacity":)", R"("age_s": 12.5, "capacity":)");
+  json = replaced(json, R"("peak": 35651584})", R"("peak": 35651584, "peak_at_s": 7.25})");
+  const std::string table = table_of(json);
+  has(table, "\nforebay 1.2.3, configuration 0123456789abcdef\n");
+  has(table, "\n12.500 s after the pool was made\n");
+  has(table, "= held                               20971520             35651584        7.250\n");
+  has(table, "+ t0                                      100\n      at f() at a.cpp:1\n+ t1 ");
+  has(table, "+ t19                                     100\n");
+  has(table, "+ 5 more                                  500\n");
+  has(table, "= requested                              2500\n");
+  CHECK(table.find("t20") == std::string::npos);
 }
 
 TEST_CASE("what is no dump of statistics is refused with a reason") {

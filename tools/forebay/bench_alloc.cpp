@@ -60,6 +60,7 @@ class BenchAlloc final : public Command {
                  "write the results as JSON; - is standard output");
     options.text("stats", common_.stats_file, "FILE|-",
                  "write the pool's statistics (forebay.stats/1)");
+    options.flag("detail", common_.detail, kDetailHelp);
     options.text("cases", cases_, "LIST", "which loops to run");
     options.text("bytes", bytes_, "LIST", "sizes of a pair without live blocks");
     options.text("live", live_, "LIST", "how many blocks live below a pair, and in churn");

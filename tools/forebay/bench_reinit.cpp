@@ -87,9 +87,11 @@ class BenchReinit final : public Command {
   }
 
   ExitCode run_pairs() {
-    if (!common_.stats_file.empty() || !common_.trace_file.empty() || !common_.leaks_file.empty()) {
+    if (!common_.stats_file.empty() || common_.detail || !common_.trace_file.empty() ||
+        !common_.leaks_file.empty()) {
       throw UsageError(
-          "--stats, --trace and --leaks belong to a single run; leave them out with --pairs");
+          "--stats, --detail, --trace and --leaks belong to a single run; leave them out with "
+          "--pairs");
     }
     if (work_.iters < kReinitWarmUp + 2) {
       throw UsageError("--pairs compares iterations after the warm-up; give --iters 12 or more");

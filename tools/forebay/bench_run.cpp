@@ -15,6 +15,9 @@ const BenchOptions& checked(const BenchOptions& options, bool simulated) {
     throw UsageError("--device takes " + std::string(simulated ? "simulated, " : "") +
                      "auto, host, cuda or cuda:N, not '" + options.device + "'");
   }
+  if (options.detail && options.stats_file.empty()) {
+    throw UsageError("--detail says what --stats writes; give --stats FILE with it");
+  }
   return options;
 }
 
@@ -34,6 +37,7 @@ void BenchOptions::declare(OptionSet& options) {
   options.text("config", config_file, "FILE", "configuration, see 'forebay config schema'");
   options.text("json", json_file, "FILE|-", "write the results as JSON; - is standard output");
   options.text("stats", stats_file, "FILE|-", "write the device's statistics (forebay.stats/1)");
+  options.flag("detail", detail, kDetailHelp);
   options.text("trace", trace_file, "FILE|-",
                "write what the pool was asked, for 'forebay replay'; the last two million events "
                "unless pool.trace.ring_bytes says otherwise");
@@ -62,7 +66,8 @@ BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&
                              options),
                             adjust)),
       simulated_(options.device == "simulated" ? simulated(runtime_.config()) : nullptr),
-      device_(simulated_ ? simulated_.get() : &runtime_.device(options.device)) {}
+      device_(simulated_ ? simulated_.get() : &runtime_.device(options.device)),
+      detail_(options.detail ? StatsDetail::everything : StatsDetail::counters) {}
 
 void BenchRun::say(const std::string& line) const {
   for (const OutputFile* file : {&json_, &stats_, &trace_, &leaks_}) {
@@ -73,7 +78,7 @@ void BenchRun::say(const std::string& line) const {
 }
 
 void BenchRun::take_stats() {
-  if (stats_.wanted()) stats_text_ = device_->stats_json();
+  if (stats_.wanted()) stats_text_ = device_->stats_json(detail_);
   if (trace_.wanted()) trace_text_ = pool::encode_trace(device_->pool().trace());
 }
 

@@ -19,12 +19,17 @@ struct BenchOptions {
   std::string stats_file;
   std::string trace_file;
   std::string leaks_file;
+  bool detail = false;  ///< all that a device can tell goes into stats_file
 
   void declare(OptionSet& options);
 };
 
 /// Whether `id` is auto, host, cuda or cuda:N.
 [[nodiscard]] bool spells_device(const std::string& id);
+
+/// What --detail does, wherever statistics are written.
+inline constexpr const char* kDetailHelp =
+    "with statistics: also each range of the pool's memory, and what is live by tag and place";
 
 /// The configuration in `file`, or the default one for an empty name. Throws ConfigError.
 [[nodiscard]] Config load_config(const std::string& file);
@@ -62,6 +67,7 @@ class BenchRun {
   Runtime runtime_;
   std::shared_ptr<Device> simulated_;
   Device* device_;
+  const StatsDetail detail_;
   std::string stats_text_, trace_text_;
 };
 

@@ -49,6 +49,7 @@ class ReplayCommand final : public Command {
                  "whose events to play, where a snapshot has those of several devices");
     options.text("json", json_file_, "FILE|-", "write the results as JSON; - is standard output");
     options.text("stats", stats_file_, "FILE|-", "write the device's statistics (forebay.stats/1)");
+    options.flag("detail", work_.detail, kDetailHelp);
   }
 
   ExitCode run() override {
@@ -86,6 +87,9 @@ class ReplayCommand final : public Command {
     }
     if (device_ == kSimulated && work_.touch) {
       throw UsageError("--touch needs memory that is there; give --device host or cuda with it");
+    }
+    if (work_.detail && stats_file_.empty() && json_file_.empty()) {
+      throw UsageError("--detail says what --stats writes; give --stats FILE with it");
     }
   }
 

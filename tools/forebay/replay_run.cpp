@@ -88,7 +88,8 @@ ReplayResult run_replay(const pool::Trace& trace, Device& device, const ReplayWo
     result.passes.back().seconds = seconds;
     if (!result.outcome.completed) break;
   }
-  result.stats_json = device.stats_json();
+  result.stats_json =
+      device.stats_json(work.detail ? StatsDetail::everything : StatsDetail::counters);
   try {
     replay.free_rest();
     if (touch != nullptr) result.lost_block = touch->finish();

@@ -18,6 +18,7 @@ namespace forebay::tools {
 struct ReplayWork {
   std::uint64_t repeat = 1;  ///< passes over the trace
   bool touch = false;        ///< stamp every block and check it
+  bool detail = false;       ///< all that the device can tell goes into its statistics
   /// The clock of a simulated device; null otherwise.
   pool::LaggedTimeline* timeline = nullptr;
 };

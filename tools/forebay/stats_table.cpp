@@ -17,7 +17,8 @@ constexpr std::string_view kBeside =
     "driver/free_region max_us fragmentation/external fragmentation/external_for "
     "fragmentation/free_in_ranges fragmentation/granule_occupancy slab/tails slab/blocks "
     "buddy/blocks stranded waits p999 max latency_ns/miss miss_path locks debug "
-    "errors/buffer_overrun errors/use_after_free";
+    "errors/buffer_overrun errors/use_after_free peak_at_s pool/age_s pool/map "
+    "pool/map_left_out";
 
 bool may_lack(std::string_view path) {
   for (std::string_view left = kBeside; !left.empty();) {
@@ -49,6 +50,9 @@ class Filler {
   }
   void fill(const std::string& pointer, double& target) const {
     target = required(document_.number(pointer), pointer, "number");
+  }
+  void fill(const std::string& pointer, std::string& target) const {
+    target = required(document_.text(pointer), pointer, "text");
   }
   template <typename Value>
   void fill(const std::string& pointer, std::map<std::uint64_t, Value>& target) const {
@@ -96,6 +100,69 @@ void append_object(const JsonDocument& document, const std::string& pointer,
   }
 }
 
+std::string line(const char* sign, const std::string& label, const std::string& value) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%1s %-22s %20s\n", sign, label.c_str(), value.c_str());
+  return text;
+}
+
+/// What was dumped, when, and by whom.
+std::string heading(const JsonDocument& document, const pool::PoolStats& stats) {
+  const auto word = [&document](const char* pointer, const char* otherwise) {
+    return printable(document.text(pointer).value_or(otherwise));
+  };
+  std::string text = "device " + word("/device/kind", "unknown") + ":" +
+                     printable(document.json("/device/index")) + " (" +
+                     word("/device/name", "unnamed") + ") at " + word("/time", "an unknown time") +
+                     "\n";
+  if (document.text("/version")) {
+    text += "forebay " + word("/version", "") + ", configuration " +
+            word("/config_hash", "unknown") + "\n";
+  }
+  if (stats.age_s > 0) {
+    char age[64];
+    std::snprintf(age, sizeof age, "%.3f s after the pool was made\n", stats.age_s);
+    text += age;
+  }
+  return text;
+}
+
+/// The memory of the device, other processes included; empty where a dump does not tell.
+std::string device_memory(const JsonDocument& document) {
+  const auto total = document.count("/device/total"), free = document.count("/device/free");
+  if (!total || !free || *free > *total) return {};
+  return "device memory                           bytes\n" +
+         line("", "in use by anybody", std::to_string(*total - *free)) +
+         line("+", "free", std::to_string(*free)) + line("=", "total", std::to_string(*total)) +
+         "\n";
+}
+
+/// Live blocks by tag and place, the largest groups, where the dump lists them.
+std::string leaks(const JsonDocument& document) {
+  constexpr std::size_t kShown = 20;
+  const std::size_t groups = document.size("/leaks");
+  if (groups == 0) return {};
+  std::string text = "\nlive by tag                     bytes requested\n";
+  std::uint64_t rest = 0, all = 0;
+  for (std::size_t i = 0; i < groups; ++i) {
+    const std::string place = "/leaks/" + std::to_string(i);
+    const std::uint64_t bytes = document.count(place + "/bytes").value_or(0);
+    all += bytes;
+    if (i < kShown) {
+      const std::string tag = printable(document.text(place + "/tag").value_or("unnamed"));
+      text += line("+", tag, std::to_string(bytes));
+      const auto site = document.text(place + "/site/0");
+      if (site) text += "      at " + printable(*site) + "\n";
+    } else {
+      rest += bytes;
+    }
+  }
+  if (groups > kShown) {
+    text += line("+", std::to_string(groups - kShown) + " more", std::to_string(rest));
+  }
+  return text + line("=", "requested", std::to_string(all));
+}
+
 }  // namespace
 
 pool::PoolStats read_pool_stats(const JsonDocument& document, const std::string& name) {
@@ -119,11 +186,8 @@ pool::PoolStats read_pool_stats(const JsonDocument& document, const std::string&
 
 std::string stats_table(const JsonDocument& document, const std::string& name) {
   const pool::PoolStats stats = read_pool_stats(document, name);
-  const std::string kind = document.text("/device/kind").value_or("unknown");
-  std::string text = "device " + printable(kind) + ":" + printable(document.json("/device/index")) +
-                     " (" + printable(document.text("/device/name").value_or("unnamed")) + ") at " +
-                     printable(document.text("/time").value_or("an unknown time")) + "\n\n" +
-                     pool::to_table(stats);
+  std::string text = heading(document, stats) + "\n" + device_memory(document) +
+                     pool::to_table(stats) + leaks(document);
   for (const char* part : {"kernels", "fusion", "autograd"}) {
     text += std::string("\n") + part + "\n";
     append_object(document, std::string("/") + part, "", text);

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "forebay/pool/replay.hpp"
+#include "tests/pool/timeless.hpp"
 #include "tests/pool/trace/samples.hpp"
 #include "tests/pool/world.hpp"
 
@@ -50,12 +51,9 @@ void work(Pool& pool, std::uint64_t seed, int operations) {
 
 /// The parts of statistics that neither clocks nor stream ids have a say in.
 std::string counters(const Pool& pool) {
-  PoolStats stats = pool.stats();
-  stats.latency_ns = {};
-  stats.miss_path.us = 0;
+  PoolStats stats = test::timeless(pool.stats());
   stats.streams.clear();
   stats.host_metadata = 0;
-  LadderStats::each_field([](const char*, Merge, Tally& tally) { tally.us = 0; }, stats.ladder);
   return to_json(stats);
 }
 

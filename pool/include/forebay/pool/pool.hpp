@@ -196,9 +196,10 @@ class Pool {
 
   /// A consistent copy of the counters. Cost: no scan of blocks; grows with streams and classes.
   [[nodiscard]] PoolStats stats() const;
-  /// The same with fragmentation.granule_occupancy. Cost: a walk over all spans, under the lock of
-  /// the span engine.
-  [[nodiscard]] PoolStats detailed_stats() const;
+  /// The same with fragmentation.granule_occupancy and, in `map`, as many as `map_ranges` ranges of
+  /// the pool's memory. Cost: a walk over all spans under the lock of the span engine, with a map
+  /// also one over all slab pages and buddy chunks.
+  [[nodiscard]] PoolStats detailed_stats(std::size_t map_ranges = 0) const;
   /// What is live, by tag and place of allocation; after `close()` what was live then. Cost: a scan
   /// of every block, and some milliseconds to name functions where call stacks are kept.
   [[nodiscard]] LeakReport leak_report() const;

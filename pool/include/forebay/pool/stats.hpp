@@ -30,13 +30,19 @@ using Histogram = std::map<std::uint64_t, std::uint64_t>;
 using Shares = std::map<std::uint64_t, double>;
 
 /// An amount now and at its highest. Merged peaks add: an upper bound.
-#define FOREBAY_LEVEL_STATS(X) X(Count, current, add) X(Count, peak, add)
+/// `peak_at_s` = when the amount came within a thousandth of that peak: seconds since the pool was
+/// made, 0 while the peak is 0, the later one of merged pools. Exact to a tick of a coarse clock,
+/// some milliseconds; with several threads as inexact as the peak is.
+#define FOREBAY_LEVEL_STATS(X) \
+  X(Count, current, add) X(Count, peak, add) X(double, peak_at_s, largest)
 struct Level {
   FOREBAY_STATS_STRUCT(FOREBAY_LEVEL_STATS)
 };
 
-/// An amount now, at its highest, and all that ever came.
-#define FOREBAY_FLOW_STATS(X) X(Count, current, add) X(Count, peak, add) X(Count, total, add)
+/// An amount now, at its highest (as above), and all that ever came.
+#define FOREBAY_FLOW_STATS(X) \
+  X(Count, current, add)      \
+  X(Count, peak, add) X(Count, total, add) X(double, peak_at_s, largest)
 struct Flow {
   FOREBAY_STATS_STRUCT(FOREBAY_FLOW_STATS)
 };
@@ -221,12 +227,34 @@ struct ErrorStats {
   FOREBAY_STATS_STRUCT(FOREBAY_ERROR_STATS)
 };
 
+/// A range of addresses with memory, or an idle handle, whose address is 0.
+/// client: span (a block of its own, or a free range), slab (a page), buddy (a chunk), handle.
+/// state: used, pending (only `stream` may take it so far), free (anybody may), stuck (the source
+/// would neither open nor unmap it), idle. A page or chunk is used if a block in it is live, else
+/// pending if one is; `allocated` and `pending` tell the bytes, the rest of it is free.
+/// stream: who allocated the block or owns the page; 0 where it is nobody's.
+#define FOREBAY_MAP_RANGE_STATS(X) \
+  X(Count, address, largest)       \
+  X(Count, bytes, add)             \
+  X(std::string, client, join)     \
+  X(std::string, state, join)      \
+  X(Count, stream, largest)        \
+  X(Count, allocated, add)         \
+  X(Count, pending, add)
+struct MapRange {
+  FOREBAY_STATS_STRUCT(FOREBAY_MAP_RANGE_STATS)
+};
+
 /// The `pool` object of forebay.stats/1. Sizes in bytes. At rest:
 /// requested <= allocated; allocated + pending + free = mapped;
 /// mapped + idle_handles = held <= capacity; slab + buddy + span = mapped, and their blocks =
 /// allocations.live; fragmentation.free_in_ranges + stranded of streams + slab.tails <= free, and
 /// equal unless memory is stuck that the source would not unmap. `miss_path` is all time spent
-/// beyond the first search.
+/// beyond the first search. `age_s` is the seconds since the pool was made, on the clock of the
+/// peaks. `map` is filled by `Pool::detailed_stats` on demand, by address, idle handles last;
+/// map_left_out = ranges beyond those asked for. A whole map adds up: bytes but those of handles to
+/// `mapped` (regions: less than a unit at their ends is left out), those of handles to
+/// `idle_handles`, `allocated` and `pending` to theirs.
 #define FOREBAY_POOL_STATS(X)                \
   X(Flow, requested, add)                    \
   X(Flow, allocated, add)                    \
@@ -253,15 +281,24 @@ struct ErrorStats {
   X(LatencyStats, latency_ns, add)           \
   X(LockStats, locks, add)                   \
   X(DebugStats, debug, add)                  \
-  X(ErrorStats, errors, add)
+  X(ErrorStats, errors, add)                 \
+  X(double, age_s, largest)                  \
+  X(std::vector<MapRange>, map, join)        \
+  X(Count, map_left_out, add)
 struct PoolStats {
   FOREBAY_STATS_STRUCT(FOREBAY_POOL_STATS)
 
+  /// Free bytes in the pages and chunks of streams.
+  [[nodiscard]] Count stranded() const noexcept;
   /// Calls of the memory source, of every kind.
   [[nodiscard]] Count driver_calls() const noexcept;
   /// Microseconds spent in them.
   [[nodiscard]] Count driver_us() const noexcept;
 };
+
+/// The clock of `age_s` and of the dates of peaks, and the length of its tick in seconds.
+inline constexpr const char* kStatsClock = "CLOCK_MONOTONIC_COARSE";
+[[nodiscard]] double stats_clock_resolution_s() noexcept;
 
 /// One JSON object, every key always present, on one line.
 [[nodiscard]] std::string to_json(const PoolStats& stats);

@@ -26,6 +26,12 @@ enum class DeviceKind : std::uint8_t { host, cuda, simulated };
 /// "host", "cuda", "simulated".
 [[nodiscard]] std::string_view to_string(DeviceKind kind) noexcept;
 
+/// How much the statistics of a device tell. `everything` adds the ranges of its memory
+/// (`pool.map` and `pinned.map`, at most kMapRanges each) and what is live by tag and place
+/// (`leaks`). Cost of that: walks over all blocks, and a document of some megabytes at most.
+enum class StatsDetail : std::uint8_t { counters, everything };
+inline constexpr std::size_t kMapRanges = std::size_t{1} << 16;
+
 /// What a device is, for messages and statistics.
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::host;
@@ -105,8 +111,9 @@ class Device : public std::enable_shared_from_this<Device> {
   void close() noexcept;
 
   /// The statistics of this device as a `forebay.stats/1` document. Works after `close()` too, with
-  /// the numbers from before the pools closed. Throws ClosedError in a forked child.
-  [[nodiscard]] std::string stats_json() const;
+  /// the numbers from before the pools closed and no more than counters. Throws ClosedError in a
+  /// forked child.
+  [[nodiscard]] std::string stats_json(StatsDetail detail = StatsDetail::counters) const;
   /// What is live in the pools of this device, as a `forebay.leaks/1` document; after `close()`
   /// what was live when the pools closed. Throws ClosedError in a forked child.
   [[nodiscard]] std::string leaks_json() const;
@@ -129,7 +136,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void* extension_slot(std::type_index type, const std::function<std::shared_ptr<void>()>& make);
   [[nodiscard]] bool forked() const noexcept;
   /// The document from the pools as they are now.
-  [[nodiscard]] std::string make_stats_json() const;
+  [[nodiscard]] std::string make_stats_json(StatsDetail detail) const;
 
   const std::uint32_t generation_;  // of the process that opened the device
   std::atomic<State> state_{State::open};
