@@ -33,7 +33,7 @@ namespace forebay::pool {
 /// A free that leaves a handle wholly idle asks for a point after so many frees without one.
 inline constexpr std::uint32_t kIdlePointEvery = 32;
 /// Points are so many times rarer at most while nobody searches for memory.
-inline constexpr std::uint32_t kMostCalm = 64;
+inline constexpr std::uint32_t kMostCalm = 256;
 
 /// What one allocation wants.
 struct Request {

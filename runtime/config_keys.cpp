@@ -154,7 +154,7 @@ constexpr std::array kPoolKeys{
             Needs::pooling,
             no_clash},
     PoolKey{"points/every_frees",
-            "A point is recorded on a stream after so many frees; after up to 64 times as many "
+            "A point is recorded on a stream after so many frees; after up to 256 times as many "
             "while every allocation of the pool is served by its stream's own cache.",
             {1, 65536, false},
             [](PoolConfig& c) -> Field { return &c.point_every_frees; },

@@ -111,9 +111,9 @@ TEST_CASE("while every allocation is a hit, points become rarer; a search makes 
     return world.pool.stats().timeline.records - before;
   };
   CHECK(pairs(64) == 1);  // the first block was searched for
-  // 64, then twice as many frees each time, up to 64 × 64.
-  CHECK(pairs(64 * (2 + 4 + 8 + 16 + 32 + 64)) == 6);
-  CHECK(pairs(64 * 64 * 10) == 10);
+  // 64, then twice as many frees each time, up to 256 × 64.
+  CHECK(pairs(64 * (2 + 4 + 8 + 16 + 32 + 64 + 128 + 256)) == 8);
+  CHECK(pairs(64 * 256 * 10) == 10);
   world.pool.deallocate(world.pool.allocate(8 * kMiB, 2), 2);
   CHECK(pairs(64) == 1);
   CHECK(pairs(128) == 1);

@@ -84,7 +84,7 @@ struct PoolConfig {
   /// Large blocks that a stream keeps when it frees them, for its next allocations of the same
   /// size; at most kMostParkedSpans.
   std::uint32_t parked_spans = kMostParkedSpans;
-  /// A point is recorded after so many frees of a stream; they become up to 64 times rarer while
+  /// A point is recorded after so many frees of a stream; they become up to 256 times rarer while
   /// every allocation of the pool is served by its stream's own cache, which needs none.
   std::uint32_t point_every_frees = 64;
   std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
