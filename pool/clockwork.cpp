@@ -38,12 +38,16 @@ bool Clockwork::record(StreamState& state) {
     point = state.next_point++;
     stream = state.stream;
     state.uncovered = state.record_from = 0;
+    state.pending_covered = state.cached();
+    state.wanted = false;
+    state.calm = std::min(state.calm * 2, kMostCalm);
   }
   state.recorded.reserve(kMaxPoints);
   records_.fetch_add(1, std::memory_order_relaxed);
   if (!timeline_.record(stream, point)) {
     const std::lock_guard lock(state.mutex);
     ++state.uncovered;  // what carries the number is still to be covered
+    state.wanted = true;
     return false;
   }
   state.points_recorded.fetch_add(1, std::memory_order_relaxed);

@@ -14,7 +14,9 @@ namespace forebay::pool {
 struct CoarseClock {
 #ifdef CLOCK_MONOTONIC_COARSE
   static constexpr clockid_t kId = CLOCK_MONOTONIC_COARSE;
+  static constexpr const char* kName = "CLOCK_MONOTONIC_COARSE";
 #else
+  static constexpr const char* kName = "CLOCK_MONOTONIC";
   static constexpr clockid_t kId = CLOCK_MONOTONIC;
 #endif
   /// Nanoseconds, never 0 and never fewer than before.
@@ -124,8 +126,15 @@ class BasicFoldedGauge {
     std::int64_t dated = dated_.load(std::memory_order_relaxed);
     while (value > next_dated(dated)) {
       if (!dated_.compare_exchange_weak(dated, value, std::memory_order_relaxed)) continue;
-      at_.store(at != 0 ? at : Clock::now(), std::memory_order_relaxed);
+      date(at != 0 ? at : Clock::now());
       return;
+    }
+  }
+
+  // Of two threads that raise the peak at once, either may come first here.
+  void date(std::int64_t at) noexcept {
+    std::int64_t latest = at_.load(std::memory_order_relaxed);
+    while (at > latest && !at_.compare_exchange_weak(latest, at, std::memory_order_relaxed)) {
     }
   }
 

@@ -72,7 +72,8 @@ ExtentId Pool::Impl::put_back(const SpanEngine::Part& part) {
 // its capacity: what a pool was given it may hold, what it was not others may need.
 bool Pool::Impl::moves_first() const noexcept {
   const std::uint64_t held = backing_.held().current();
-  if (!traits_.virtual_memory || held >= config_.capacity / 4) return false;
+  if (!traits_.virtual_memory) return false;
+  if (config_.idle_share > 0 && held >= config_.capacity / 4) return false;
   const std::lock_guard lock(engine_mutex_);
   return static_cast<double>(engine_.counts().free) >
          config_.idle_share * static_cast<double>(held);
@@ -203,26 +204,39 @@ ExtentId Pool::Impl::replace_regions(const Request& request, StreamState& state)
 
 // Giving back -------------------------------------------------------------------------------------
 
-// Gives wholly idle memory back until no more than `keep` bytes are held, or all of it.
+// Gives wholly idle memory back until no more than `keep` bytes are held, or all of it. In batches:
+// large enough that looking for idle handles costs less than unmapping them, and small enough that
+// others find what is not given back yet.
 void Pool::Impl::give_back(std::size_t keep) {
+  constexpr std::size_t kBatch = 64;  // handles
   const std::lock_guard growth(growth_mutex_);
   retry_stuck();
   close_retired();
-  if (!traits_.virtual_memory) {
-    while (backing_.held().current() > keep && give_back_region() > 0) {
-    }
-    return;
+  bool more = true;
+  while (more && backing_.held().current() > keep) {
+    more = traits_.virtual_memory ? give_back_handles(keep, kBatch) : give_back_region() > 0;
   }
+}
+
+// Whether any handle was given back. REQUIRES: growth_mutex_.
+bool Pool::Impl::give_back_handles(std::size_t keep, std::size_t most) {
+  const std::size_t before = backing_.held().current();
   backing_.release_idle(keep);
   const std::size_t held = backing_.held().current();
-  if (held <= keep) return;
+  if (held <= keep) return held < before;
   std::vector<Idle> idle;
   {
     const std::lock_guard lock(engine_mutex_);
-    idle = claim_idle(held - keep);
+    idle = claim_idle(std::min(held - keep, most * backing_.handle_size()));
+    for (const Idle& handle : idle) leaving_ += handle.mapping.bytes;
   }
-  unmap_idle(idle);
+  const bool unmapped = unmap_idle(idle);
+  {
+    const std::lock_guard lock(engine_mutex_);
+    leaving_ = 0;
+  }
   backing_.release_idle(keep);
+  return unmapped && backing_.held().current() < before;
 }
 
 // Frees one wholly idle region. Returns its bytes. REQUIRES: growth_mutex_.

@@ -148,9 +148,16 @@ void Pool::Impl::complete(StreamState& state) {
     small_pending_.fold(state.cache.pending_delta);
   }
   for (const SmallCache::Foreign& foreign : home) send_home({foreign.carrier, foreign.index});
-  const std::lock_guard lock(engine_mutex_);
-  engine_.complete(state.owner, passed);
-  sample_levels();
+  bool ready = false;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    engine_.complete(state.owner, passed);
+    deferred_.complete(state, passed);
+    ready = deferred_.any_ready();
+    sample_levels();
+  }
+  // Regions take the growth lock, which whoever calls may have: they wait for the next allocation.
+  if (ready && config_.mode == PoolMode::pooled) release_deferred();
 }
 
 bool Pool::Impl::poll_everybody() {

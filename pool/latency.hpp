@@ -84,7 +84,11 @@ class LatencyHistogram {
   std::array<Stripe, kStripes> stripes_{};
 };
 
-/// Times its own lifetime if it is this thread's turn. Cost otherwise: one thread-local decrement.
+enum class Timed : std::uint8_t { allocate, deallocate };
+
+/// Times its own lifetime if it is this thread's turn; each operation has turns of its own. Cost
+/// otherwise: one thread-local decrement.
+template <Timed>
 class LatencySample {
  public:
   using Clock = std::chrono::steady_clock;

@@ -72,7 +72,7 @@ MapRange Pool::Impl::describe(ExtentId id, const SpanEngine::Extent& extent,
   if (const auto freed = notes.freed.find(id); freed != notes.freed.end()) {
     pending(freed->second);
   } else if (const auto found = notes.carriers.find(extent.address);
-             found != notes.carriers.end()) {
+             found != notes.carriers.end() && found->second.bytes == extent.bytes) {
     return found->second;
   } else if (std::any_of(stuck_.begin(), stuck_.end(),
                          [id](const auto& stuck) { return stuck.second == id; })) {
@@ -150,11 +150,11 @@ PoolStats Pool::Impl::detailed_stats(std::size_t map_ranges) {
   const std::lock_guard lock(engine_mutex_);
   if (range_ != 0) detailed.fragmentation.granule_occupancy = granule_occupancy();
   if (map_ranges == 0) return detailed;
-  for (const Deferred& deferred : deferred_) {
-    const StreamId stream = deferred.freed_on->stream.load();
-    if (deferred.id != kNoExtent) notes.freed.emplace(deferred.id, stream);
-    if (deferred.alone != 0) notes.freed_alone.emplace(deferred.alone, stream);
-  }
+  deferred_.each([&notes](const Deferred& block) {
+    const StreamId stream = block.freed_on->stream.load();
+    if (block.id != kNoExtent) notes.freed.emplace(block.id, stream);
+    if (block.alone != 0) notes.freed_alone.emplace(block.alone, stream);
+  });
   add_map(detailed, map_ranges, notes);
   return detailed;
 }

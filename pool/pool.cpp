@@ -133,7 +133,7 @@ Pool::Impl::~Impl() { close(); }
 
 void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
   if (bytes == 0) return nullptr;
-  const LatencySample sample(allocate_latency_, config_.latency_sample);
+  const LatencySample<Timed::allocate> sample(allocate_latency_, config_.latency_sample);
   void* block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
                                   : allocate_watched(bytes, stream, options);
   if (recorder_ != nullptr) [[unlikely]] {

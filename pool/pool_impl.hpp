@@ -20,6 +20,7 @@
 #include "pool/block_watch.hpp"
 #include "pool/clockwork.hpp"
 #include "pool/counted_mutex.hpp"
+#include "pool/deferred.hpp"
 #include "pool/huge_pages.hpp"
 #include "pool/latency.hpp"
 #include "pool/size_classes.hpp"
@@ -32,8 +33,6 @@ namespace forebay::pool {
 
 /// A free that leaves a handle wholly idle asks for a point after so many frees without one.
 inline constexpr std::uint32_t kIdlePointEvery = 32;
-/// Points are so many times rarer at most while nobody searches for memory.
-inline constexpr std::uint32_t kMostCalm = 256;
 
 /// What one allocation wants.
 struct Request {
@@ -202,6 +201,7 @@ class Pool::Impl {
   ExtentId grow_by_region(const Request& request, StreamState& state);
   ExtentId replace_regions(const Request& request, StreamState& state);
   void give_back(std::size_t keep);
+  bool give_back_handles(std::size_t keep, std::size_t most);
   std::size_t give_back_region();
   void retry_stuck();
 
@@ -211,6 +211,8 @@ class Pool::Impl {
                    Rung rung);
   void* allocate_small(ClassKey key, const Request& request, StreamState& state, StreamId stream);
   bool open_carrier(ClassKey key, ExtentId id, StreamState& state, StreamId stream);
+  Carrier* unused_carrier(ClassKey key);
+  void set_up(Carrier& carrier, ClassKey key, ExtentId id, StreamState& state, Stamp stamp);
   bool close_carrier(Carrier* carrier, StreamState& owner);
   bool adopt(ClassKey key, StreamState& state, Rung* rung);
   Misuse find_small(Carrier& carrier, const StreamState* owner, Address address, std::size_t bytes,
@@ -241,25 +243,9 @@ class Pool::Impl {
   bool free_alone(Address address);
 
   // release.cpp ----------------------------------------------------------------------------------
-  /// A stream that uses a block, and the point that its use has passed with.
-  struct Use {
-    StreamState* state;
-    StreamId stream;
-    Point point;
-  };
-  /// A block that was freed and waits for several streams.
-  struct Deferred {
-    ExtentId id;              // of a span
-    SmallCache::Block small;  // … or in a carrier
-    Address alone;            // … or a region of its own, 0 if not
-    std::size_t bytes;
-    StreamState* freed_on;
-    StreamState* user;
-    std::vector<Use> uses;
-  };
-  /// What waits for several streams and waits no longer becomes free.
+  /// What waited for several streams and waits no longer becomes free.
   bool release_deferred();
-  static bool over(const Use& use);
+  bool release_ready(const Deferred& block);
   /// The block waits for its uses and for the stream that freed it.
   void defer(Deferred deferred);
   /// A used extent becomes free; whether that left a mapping wholly idle. REQUIRES: the engine
@@ -346,15 +332,18 @@ class Pool::Impl {
   Address high_water_ = 0;  // engine_mutex_; end of what was ever mapped
   // engine_mutex_; streams that use a live block beside the one that will free it.
   std::unordered_map<Address, std::vector<Use>> uses_;
-  std::vector<Deferred> deferred_;    // engine_mutex_
+  DeferredFrees deferred_;            // engine_mutex_
   std::map<Address, Alone> alone_;    // engine_mutex_; passthrough only
   std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
 
   HugePages records_;                              // engine_mutex_; of carriers
   std::pmr::deque<SlabPage> pages_{&records_};     // engine_mutex_; every one ever made
   std::pmr::deque<BuddyChunk> chunks_{&records_};  // engine_mutex_; likewise
-  // engine_mutex_; by carrier_room.
-  std::array<std::vector<Carrier*>, kRooms> unused_carriers_;
+  struct UnusedCarriers {
+    std::vector<Carrier*> records;
+    std::size_t made = 0;
+  };
+  std::array<UnusedCarriers, kRooms> unused_carriers_;  // engine_mutex_; by carrier_room
 
   FoldedGauge requested_, allocated_;
   FoldedSum small_pending_;  // in the caches of streams
@@ -368,6 +357,7 @@ class Pool::Impl {
   // engine_mutex_; bytes of used ranges at most since `decay` was called, and in the interval
   // before.
   std::uint64_t needed_ = 0, needed_before_ = 0;
+  std::uint64_t leaving_ = 0;  // engine_mutex_; bytes of used ranges that are on their way out
 
   mutable std::mutex handler_mutex_;
   MisuseHandler handler_;                             // handler_mutex_

@@ -1,7 +1,9 @@
 // Giving blocks back, and telling misuse from use.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -10,7 +12,7 @@ namespace forebay::pool {
 
 Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t bytes) noexcept {
   if (pointer == nullptr) return Misuse::none;
-  const LatencySample sample(release_latency_, config_.latency_sample);
+  const LatencySample<Timed::deallocate> sample(release_latency_, config_.latency_sample);
   return counted(recorder_ == nullptr ? release_block(pointer, stream, bytes)
                                       : release_recorded(pointer, stream, bytes));
 }
@@ -63,66 +65,70 @@ void Pool::Impl::defer(Deferred deferred) {
       })) {
     uses.push_back({freed_on, freed_on->stream, 0});
   }
+  std::array<StreamState*, 4> due{};  // further ones are due again at the next free
+  std::size_t count = 0;
   for (Use& use : uses) {
-    const std::lock_guard lock(use.state->mutex);
-    if (!use.state->open || use.state->stream != use.stream) {
+    StreamState& state = *use.state;
+    const std::lock_guard lock(state.mutex);
+    if (!state.open || state.stream != use.stream) {
       use.state = nullptr;  // closed since, and it had passed its last point
-    } else if (use.state->is_arena) {
+    } else if (state.is_arena) {
       use.point = kNever;
+    } else if (state.retiring) {
+      use.point = state.next_point - 1;
     } else {
-      use.point = use.state->retiring ? use.state->next_point - 1 : use.state->next_point;
-      use.state->uncovered += use.state->retiring ? 0 : 1;
+      use.point = state.next_point;
+      ++state.uncovered;
+      state.wanted = true;
+      if (count < due.size() && point_due(state, false)) due[count++] = &state;
     }
   }
   std::erase_if(uses, [](const Use& use) { return use.state == nullptr; });
-  const std::lock_guard engine_lock(engine_mutex_);
-  if (closed()) return;
-  freed_on->deferred += deferred.bytes;
-  deferred_bytes_ += deferred.bytes;
-  ++deferred.user->awaited;
-  deferred_.push_back(std::move(deferred));
-  sample_levels();
+  {
+    const std::lock_guard engine_lock(engine_mutex_);
+    if (closed()) return;
+    freed_on->deferred += deferred.bytes;
+    deferred_bytes_ += deferred.bytes;
+    ++deferred.user->awaited;
+    deferred_.add(std::move(deferred));
+    sample_levels();
+  }
+  for (std::size_t i = 0; i < count; ++i) record_point(*due[i]);
 }
 
-bool Pool::Impl::over(const Use& use) {
-  if (use.point == kNever) return !use.state->keeps.load(std::memory_order_relaxed);
-  if (use.state->passed.load(std::memory_order_acquire) >= use.point) return true;
-  const std::lock_guard lock(use.state->mutex);
-  return !use.state->open || use.state->stream != use.stream;
+// Whether the source, or a carrier, has the block back; a span goes back with the engine's lock.
+bool Pool::Impl::release_ready(const Deferred& block) {
+  if (block.alone != 0) return free_alone(block.alone);
+  if (block.small) send_home(block.small);
+  return true;
 }
 
 bool Pool::Impl::release_deferred() {
-  // Judged without the engine lock: a stream's mutex comes before it.
-  std::vector<Deferred> waiting;
+  DeferredFrees::Blocks ready, refused;
   {
     const std::lock_guard lock(engine_mutex_);
-    waiting.swap(deferred_);
+    ready = deferred_.take_ready();
   }
-  if (waiting.empty()) return false;
-  const auto done = std::stable_partition(waiting.begin(), waiting.end(), [&](Deferred& deferred) {
-    std::erase_if(deferred.uses, over);
-    return !deferred.uses.empty() || (deferred.alone != 0 && !free_alone(deferred.alone));
-  });
-  for (auto deferred = done; deferred != waiting.end(); ++deferred) {
-    if (deferred->small) send_home(deferred->small);
+  if (ready.empty()) return false;
+  for (auto block = ready.begin(); block != ready.end();) {
+    const auto next = std::next(block);
+    if (!release_ready(*block)) refused.splice(refused.end(), ready, block);
+    block = next;
   }
   const std::lock_guard lock(engine_mutex_);
   if (closed()) return false;
-  for (auto deferred = done; deferred != waiting.end(); ++deferred) {
-    const bool keeps = deferred->user->keeps.load(std::memory_order_relaxed);
-    if (deferred->id != kNoExtent) {
-      engine_.free(deferred->id, keeps ? Stamp{deferred->user->owner, kNever} : Stamp{});
+  for (const Deferred& block : ready) {
+    const bool keeps = block.user->keeps.load(std::memory_order_relaxed);
+    if (block.id != kNoExtent) {
+      engine_.free(block.id, keeps ? Stamp{block.user->owner, kNever} : Stamp{});
     }
-    deferred->freed_on->deferred -= deferred->bytes;
-    --deferred->user->awaited;
-    deferred_bytes_ -= deferred->bytes;
+    block.freed_on->deferred -= block.bytes;
+    --block.user->awaited;
+    deferred_bytes_ -= block.bytes;
   }
-  const bool progress = done != waiting.end();
-  waiting.erase(done, waiting.end());
-  deferred_.insert(deferred_.begin(), std::make_move_iterator(waiting.begin()),
-                   std::make_move_iterator(waiting.end()));
+  deferred_.put_back(refused);
   sample_levels();
-  return progress;
+  return !ready.empty();
 }
 
 Misuse Pool::Impl::record_use(const void* pointer, StreamId stream) noexcept {

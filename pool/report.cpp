@@ -22,7 +22,8 @@ void Pool::Impl::log(std::string_view line) const noexcept {
 
 // REQUIRES: the engine lock.
 void Pool::Impl::sample_levels() {
-  needed_ = std::max(needed_, engine_.counts().used);
+  const std::uint64_t used = engine_.counts().used;
+  needed_ = std::max(needed_, used - std::min(used, leaving_));
   pending_.set(engine_.counts().pending + deferred_bytes_ + small_pending_.current());
   const std::uint64_t mapped = backing_.mapped().current();
   const std::uint64_t taken = allocated_.current() + pending_.current();
@@ -91,8 +92,9 @@ PoolStats Pool::Impl::stats() {
   stats.capacity = config_.capacity;
   stats.address_range = config_.address_range;
   stats.host_metadata = records_.bytes() + engine_.metadata_bytes() + index_.metadata_bytes() +
-                        blocks_.metadata_bytes() + sizeof *this +
-                        (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
+                        blocks_.metadata_bytes() + deferred_.metadata_bytes() +
+                        uses_.size() * (sizeof(Address) + sizeof(std::vector<Use>) + sizeof(Use)) +
+                        sizeof *this + (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
   if (watch_ != nullptr) {
     watch_->count(stats.debug);
     stats.host_metadata += watch_->metadata_bytes();
@@ -368,7 +370,7 @@ std::string Pool::Impl::validate() {
 
 std::uint64_t Pool::Impl::deferred_span_bytes() const {
   std::uint64_t bytes = 0;
-  for (const Deferred& deferred : deferred_) bytes += deferred.id != kNoExtent ? deferred.bytes : 0;
+  deferred_.each([&](const Deferred& block) { bytes += block.id != kNoExtent ? block.bytes : 0; });
   return bytes;
 }
 

@@ -129,36 +129,55 @@ bool Pool::Impl::open_carrier(ClassKey key, ExtentId id, StreamState& state, Str
     engine_.free(id, stamp);
     return false;
   }
-  const bool slab = key < kSlabClasses;
-  auto& unused = unused_carriers_[carrier_room(key)];
-  if (unused.empty()) {
-    unused.push_back(slab ? static_cast<Carrier*>(&pages_.emplace_back(&records_))
-                          : &chunks_.emplace_back(&records_));
-  }
-  Carrier* carrier = unused.back();
-  const Address address = engine_.at(id).address;
-  if (slab) {
-    static_cast<SlabPage*>(carrier)->open(address, id, key);
-  } else {
-    static_cast<BuddyChunk*>(carrier)->open(address, id, router_.leaf_bytes());
-  }
-  // Memory that was not everybody's is ordered for this stream alone.
-  if (!engine_.at(id).clean) {
-    carrier->suspend();
-    carrier->last_point = stamp.point;
-    ++state.uncovered;
-  }
+  Carrier* carrier = nullptr;
   try {
-    index_.set_carrier(address, carrier->bytes, carrier);
-    state.cache.add(carrier);
+    carrier = unused_carrier(key);
+    set_up(*carrier, key, id, state, stamp);
   } catch (...) {
-    index_.clear_carrier(address, carrier->bytes);
+    if (carrier != nullptr) {
+      index_.clear_carrier(carrier->address, carrier->bytes);
+      unused_carriers_[carrier_room(key)].records.push_back(carrier);
+    }
     engine_.free(id, stamp);
     throw;
   }
-  unused.pop_back();
   carrier->owner.store(&state, std::memory_order_release);
   return true;
+}
+
+// A record that no carrier uses. REQUIRES: the engine lock. Throws std::bad_alloc.
+Carrier* Pool::Impl::unused_carrier(ClassKey key) {
+  UnusedCarriers& unused = unused_carriers_[carrier_room(key)];
+  if (unused.records.empty()) {
+    // Room for all of them, so that giving one back never allocates.
+    if (unused.records.capacity() <= unused.made) unused.records.reserve(2 * unused.made + 8);
+    unused.records.push_back(key < kSlabClasses
+                                 ? static_cast<Carrier*>(&pages_.emplace_back(&records_))
+                                 : &chunks_.emplace_back(&records_));
+    ++unused.made;
+  }
+  Carrier* carrier = unused.records.back();
+  unused.records.pop_back();
+  return carrier;
+}
+
+// REQUIRES: the stream's mutex and the engine lock. Throws std::bad_alloc.
+void Pool::Impl::set_up(Carrier& carrier, ClassKey key, ExtentId id, StreamState& state,
+                        Stamp stamp) {
+  const Address address = engine_.at(id).address;
+  if (carrier.kind == Carrier::Kind::slab) {
+    static_cast<SlabPage&>(carrier).open(address, id, key);
+  } else {
+    static_cast<BuddyChunk&>(carrier).open(address, id, router_.leaf_bytes());
+  }
+  // Memory that was not everybody's is ordered for this stream alone.
+  if (!engine_.at(id).clean) {
+    carrier.suspend();
+    carrier.last_point = stamp.point;
+    ++state.uncovered;
+  }
+  index_.set_carrier(address, carrier.bytes, &carrier);
+  state.cache.add(&carrier);
 }
 
 // An empty carrier becomes a free range. REQUIRES: the owner's mutex. True if that left a handle
@@ -168,10 +187,11 @@ bool Pool::Impl::close_carrier(Carrier* carrier, StreamState& owner) {
   const Stamp stamp = owner.keeps            ? Stamp{owner.owner, kNever}
                       : carrier->pending > 0 ? Stamp{owner.owner, carrier->last_point}
                                              : Stamp{};
+  owner.wanted |= stamp.owner == owner.owner;
   owner.cache.remove(carrier);
   carrier->owner.store(nullptr, std::memory_order_release);
   index_.clear_carrier(carrier->address, carrier->bytes);
-  unused_carriers_[carrier_room(class_of(*carrier, 0))].push_back(carrier);
+  unused_carriers_[carrier_room(class_of(*carrier, 0))].records.push_back(carrier);
   return free_range(carrier->extent, stamp);
 }
 

@@ -123,6 +123,7 @@ bool Pool::Impl::give_back_parked(StreamState& state, unsigned count) {
     small_pending_.fold(state.spans.pending_delta);  // pending once, not twice
     index_.clear_span(entry.address);
     blocks_.at(entry.id).user.store(nullptr, std::memory_order_release);
+    state.wanted |= entry.point > passed;
     idle |= free_range(entry.id, entry.point <= passed ? Stamp{} : Stamp{state.owner, entry.point});
   });
   return idle;
@@ -238,6 +239,7 @@ Misuse Pool::Impl::release_span_elsewhere(Address address, StreamState& state, S
       engine_.at(id).block = false;
     } else {
       ++state.uncovered;
+      state.wanted = true;
       const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
       record = point_due(state, free_range(id, stamp));
       record |= is_scattered(state);
@@ -252,19 +254,19 @@ Misuse Pool::Impl::release_span_elsewhere(Address address, StreamState& state, S
 }
 
 // Points tell others what they may have. While every allocation of the pool is served by its
-// stream's own cache, nobody wants to know, and a point and its question cost two calls of the
-// driver: so they become rarer, each time by half. The first search makes them frequent again.
+// stream's own cache and this stream keeps no more than before, nobody wants to know, and a point
+// and its question cost two calls of the driver: so they become rarer, each time by half.
 // REQUIRES: the stream's mutex.
 bool Pool::Impl::point_pays(StreamState& state, std::uint32_t every) const noexcept {
   const std::uint64_t searches = searches_.load(std::memory_order_relaxed);
-  if (std::exchange(state.searches, searches) != searches) {
+  if (std::exchange(state.searches, searches) != searches || state.wanted ||
+      state.cached() >= state.pending_covered + traits_.granularity) {
     state.calm = 1;
-  } else if (state.uncovered < std::uint64_t{every} * state.calm) {
-    state.record_from = state.uncovered + every;
-    return false;
+    return true;
   }
-  state.calm = std::min(state.calm * 2, kMostCalm);
-  return true;
+  if (state.uncovered >= std::uint64_t{every} * state.calm) return true;
+  state.record_from = state.uncovered + every;
+  return false;
 }
 
 // Once in so many frees: records a point, and makes everybody's what has passed. Where that cannot

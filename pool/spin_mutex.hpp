@@ -34,7 +34,8 @@ class SpinMutex {
  private:
   using Clock = std::chrono::steady_clock;
   using Step = std::chrono::nanoseconds;
-  static constexpr Step kFirst{100}, kLongestEach{2'000}, kMostSpinning{200'000}, kSleep{50'000};
+  static constexpr Step kFirst{100}, kLongestEach{2'000}, kLongest{50'000}, kMostSpinning{200'000},
+      kSleep{50'000};
 
   /// How a thread waits, from one wait to the next: its steps double, and some time without waiting
   /// makes them short again.
@@ -43,13 +44,17 @@ class SpinMutex {
     Clock::time_point last{};
   };
 
+  [[nodiscard]] static Step longest(std::uint32_t waiting) noexcept {
+    return std::min(kLongestEach * waiting, kLongest);
+  }
   [[gnu::noinline]] void wait() noexcept {
     static thread_local Patience patience;
     constexpr int kForgotten = 8;
     const Clock::time_point begin = Clock::now();
     Clock::time_point now = begin;
     if (now - patience.last > kForgotten * patience.step) patience.step = kFirst;
-    waiting_.fetch_add(1, std::memory_order_relaxed);
+    patience.step =
+        std::min(patience.step, longest(waiting_.fetch_add(1, std::memory_order_relaxed) + 1));
     do {
       if (now - begin > kMostSpinning) {
         std::this_thread::sleep_for(kSleep);  // the holder may want this processor
@@ -57,8 +62,8 @@ class SpinMutex {
         continue;
       }
       for (const auto end = now + patience.step; now < end; now = Clock::now()) pause();
-      const Step longest = kLongestEach * waiting_.load(std::memory_order_relaxed);
-      patience.step = std::min(patience.step * 2, longest);
+      patience.step =
+          std::min(patience.step * 2, longest(waiting_.load(std::memory_order_relaxed)));
     } while (locked_.load(std::memory_order_relaxed) || !try_lock());
     waiting_.fetch_sub(1, std::memory_order_relaxed);
     patience.last = now;

@@ -218,6 +218,7 @@ void fragmentation(Table& table, const PoolStats& stats) {
 
 }  // namespace
 
+const char* stats_clock_name() noexcept { return CoarseClock::kName; }
 double stats_clock_resolution_s() noexcept { return CoarseClock::resolution_s(); }
 
 Count PoolStats::stranded() const noexcept {

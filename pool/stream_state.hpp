@@ -34,6 +34,9 @@ struct StreamCounters {
   void add(const StreamCounters& other) noexcept;
 };
 
+/// Points are so many times rarer at most while nobody wants them.
+inline constexpr std::uint32_t kMostCalm = 256;
+
 using StateLock = std::unique_lock<SpinMutex>;
 /// One stream of a pool, or one capture arena. Records are reused, never destroyed before the pool,
 /// so that a stale pointer to one is harmless: `stream` and `open` say what it is now.
@@ -53,12 +56,18 @@ struct alignas(64) StreamState {
   std::uint32_t span_calls = 0;   // of the engine since the last tick
   std::uint64_t uncovered = 0;    // frees that carry next_point
   std::uint64_t record_from = 0;  // … from so many on a point is thought of again
-  std::uint64_t searches = 0;     // of the whole pool, when the last point was due
-  std::uint32_t calm = 1;         // by how many times points are rarer than configured
+  // How badly others want the next point: see Pool::Impl::point_pays.
+  std::uint32_t calm = 1;             // by how many times points are rarer than configured
+  bool wanted = false;                // what waits for it lies in no cache of this stream
+  std::uint64_t searches = 0;         // of the whole pool, when it was last thought of
+  std::uint64_t pending_covered = 0;  // bytes pending in the caches at the last point
   StreamCounters counters;
   DatedDelta requested, allocated;
   SmallCache cache;
   SpanCache spans;
+
+  /// Bytes that the caches may hand out again, but nobody else.
+  [[nodiscard]] std::uint64_t cached() const noexcept { return cache.pending() + spans.pending(); }
 
   std::mutex time_mutex;  // before mutex
   // time_mutex guards what follows.

@@ -73,6 +73,8 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
   state->arena = nullptr;
   state->retiring = false;
   state->uncovered = state->record_from = 0;
+  state->calm = 1;
+  state->wanted = false;
   // A stream that comes back after it was closed goes on counting.
   state->next_point = std::max(state->next_point, point_floor_);
   state->open = true;
@@ -159,6 +161,7 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, Point point) {
   }
   const std::lock_guard engine_lock(engine_mutex_);
   engine_.restamp(arena.owner, {state.owner, point});
+  deferred_.pass_on(arena, {&state, state.stream, point});
 }
 
 bool Pool::Impl::retire_stream(StreamId stream) noexcept {

@@ -93,7 +93,7 @@ std::string Device::make_stats_json(StatsDetail detail) const {
   document["schema"] = "forebay.stats/1";
   document["version"] = FOREBAY_VERSION;
   document["time"] = utc_now();
-  document["clock"] = {{"name", pool::kStatsClock},
+  document["clock"] = {{"name", pool::stats_clock_name()},
                        {"resolution_s", pool::stats_clock_resolution_s()}};
   document["device"] = device_json(*this);
   const std::string config = config_.to_json();

@@ -297,7 +297,7 @@ struct PoolStats {
 };
 
 /// The clock of `age_s` and of the dates of peaks, and the length of its tick in seconds.
-inline constexpr const char* kStatsClock = "CLOCK_MONOTONIC_COARSE";
+[[nodiscard]] const char* stats_clock_name() noexcept;
 [[nodiscard]] double stats_clock_resolution_s() noexcept;
 
 /// One JSON object, every key always present, on one line.

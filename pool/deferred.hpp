@@ -1,0 +1,126 @@
+// Blocks that were freed and wait for several streams.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "pool/small_cache.hpp"
+#include "pool/stream_state.hpp"
+
+namespace forebay::pool {
+
+/// A stream that uses a block, and the point that its use has passed with; kNever: until the state,
+/// an arena, ends.
+struct Use {
+  StreamState* state = nullptr;
+  StreamId stream = 0;
+  Point point = 0;
+};
+
+/// A block that was freed and waits for several streams.
+struct Deferred {
+  ExtentId id = kNoExtent;  // of a span
+  SmallCache::Block small;  // … or in a carrier
+  Address alone = 0;        // … or a region of its own
+  std::size_t bytes = 0;
+  StreamState* freed_on = nullptr;
+  StreamState* user = nullptr;
+  std::vector<Use> uses;
+};
+
+/// Each block stands in the queue of one stream that it waits for, by its point, and goes on to the
+/// next one's when that has passed. So nobody looks at blocks that wait for others, and the work
+/// for a block is the number of its streams, however many wait.
+///
+/// Thread safety: none; the engine lock guards it.
+class DeferredFrees {
+ public:
+  using Blocks = std::list<Deferred>;
+
+  void add(Deferred block) {
+    // The end of an arena comes last.
+    std::partition(block.uses.begin(), block.uses.end(),
+                   [](const Use& use) { return use.point != kNever; });
+    Blocks one;
+    one.push_back(std::move(block));
+    queue(one);
+  }
+  /// The points of a stream up to `passed` have passed.
+  void complete(const StreamState& state, Point passed) {
+    if (state.owner >= queues_.size()) return;
+    Queue& waiting = queues_[state.owner];
+    while (!waiting.empty() && waiting.begin()->first <= passed) go_on(waiting);
+  }
+  /// What waits for an arena's end waits for `use` instead.
+  void pass_on(const StreamState& arena, const Use& use) {
+    if (arena.owner >= queues_.size()) return;
+    Queue& waiting = queues_[arena.owner];
+    while (!waiting.empty()) {
+      waiting.begin()->second->uses.back() = use;
+      go_on(waiting);
+    }
+  }
+  /// Those that wait for nothing more. They are the caller's from now on.
+  [[nodiscard]] Blocks take_ready() noexcept {
+    Blocks ready;
+    ready.swap(ready_);
+    return ready;
+  }
+  /// Some of those could not be released.
+  void put_back(Blocks& ready) noexcept { ready_.splice(ready_.end(), ready); }
+  [[nodiscard]] bool any_ready() const noexcept { return !ready_.empty(); }
+
+  template <typename Visit>
+  void each(Visit&& visit) const {
+    for (const Deferred& block : waiting_) visit(block);
+    for (const Deferred& block : ready_) visit(block);
+  }
+  [[nodiscard]] std::size_t metadata_bytes() const noexcept {
+    constexpr std::size_t kNodes = 2 * 4 * sizeof(void*);
+    return (waiting_.size() + ready_.size()) * (sizeof(Deferred) + 2 * sizeof(Use) + kNodes);
+  }
+  void clear() noexcept {
+    queues_.clear();
+    waiting_.clear();
+    ready_.clear();
+  }
+
+ private:
+  using Queue = std::multimap<Point, Blocks::iterator>;
+
+  [[nodiscard]] static bool is_over(const Use& use) noexcept {
+    if (use.point == kNever) return !use.state->keeps.load(std::memory_order_relaxed);
+    // Points of a record only go up, whatever streams it has stood for meanwhile.
+    return use.state->passed.load(std::memory_order_acquire) >= use.point;
+  }
+  // The one block of `one` goes to the queue of its next use, or is ready.
+  void queue(Blocks& one) {
+    std::vector<Use>& uses = one.front().uses;
+    while (!uses.empty() && is_over(uses.back())) uses.pop_back();
+    if (uses.empty()) {
+      ready_.splice(ready_.end(), one);
+      return;
+    }
+    const Owner owner = uses.back().state->owner;
+    if (owner >= queues_.size()) queues_.resize(owner + std::size_t{1});
+    queues_[owner].emplace(uses.back().point, one.begin());
+    waiting_.splice(waiting_.end(), one);
+  }
+  // The first of a queue, whose use there is over or has become another one.
+  void go_on(Queue& waiting) {
+    const Blocks::iterator block = waiting.begin()->second;
+    waiting.erase(waiting.begin());
+    Blocks one;
+    one.splice(one.begin(), waiting_, block);
+    queue(one);
+  }
+
+  Blocks waiting_, ready_;
+  std::deque<Queue> queues_;  // by owner
+};
+
+}  // namespace forebay::pool
