@@ -127,8 +127,8 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
     if (how == Growth::map && missing > 0) return kNoExtent;
     // In proportion to what there is, so that growing costs little however long it goes on; and to
     // what there may be, so that a small program on a large device grows once.
-    const std::size_t scale =
-        std::max<std::size_t>(backing_.held().current(), config_.capacity / kSmallShare);
+    const std::size_t scale = std::max<std::size_t>(
+        backing_.held().current(), std::min(config_.capacity, traits_.total) / kSmallShare);
     std::size_t extra =
         static_cast<std::size_t>(config_.growth_step * static_cast<double>(scale)) / cell * cell;
     if (how != Growth::map || backing_.missing(place.fill + extra) > 0) extra = 0;
@@ -184,19 +184,22 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
 ExtentId Pool::Impl::grow_by_region(const Request& request, StreamState& state) {
   Mapping made;
   if (!backing_.allocate_region(request.span, request.alignment, made).ok()) return kNoExtent;
-  {
-    const std::lock_guard lock(engine_mutex_);
-    backing_.add(made);
-    const Address begin = round_up(made.address, kSpanUnit);
-    engine_.add_island(begin, round_down(made.address + made.bytes - begin, kSpanUnit), false);
-    sample_levels();
-  }
-  return search(request, state);
+  const std::lock_guard lock(engine_mutex_);
+  backing_.add(made);
+  const Address begin = round_up(made.address, kSpanUnit);
+  const ExtentId island =
+      engine_.add_island(begin, round_down(made.address + made.bytes - begin, kSpanUnit), false);
+  sample_levels();
+  // In this region and no other: a search is bounded, and may not come as far as to it.
+  const Fit fit =
+      engine_.fit_at(island, state.owner, round_up(begin, request.alignment), request.span);
+  return fit ? engine_.take(fit, request.span) : kNoExtent;
 }
 
-// Frees idle regions until the request fits. Each turn frees one or ends. REQUIRES: growth_mutex_.
+// Frees idle regions until the request fits. Each turn frees one or ends, and no more are freed
+// than there were. REQUIRES: growth_mutex_.
 ExtentId Pool::Impl::replace_regions(const Request& request, StreamState& state) {
-  while (give_back_region() > 0) {
+  for (std::size_t left = backing_.mappings().size(); left > 0 && give_back_region() > 0; --left) {
     if (const ExtentId id = grow_by_region(request, state)) return id;
   }
   return kNoExtent;

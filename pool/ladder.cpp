@@ -105,6 +105,13 @@ bool Pool::Impl::has_room(ClassKey key, StreamState& state) {
 }
 
 bool Pool::Impl::relieve(std::size_t bytes) {
+  // A callback that allocates all the same gets OutOfMemory where it would ask itself for ever.
+  static thread_local std::vector<const Impl*> asking;
+  if (std::find(asking.begin(), asking.end(), this) != asking.end()) return false;
+  struct Asked {
+    explicit Asked(const Impl* pool) { asking.push_back(pool); }
+    ~Asked() { asking.pop_back(); }
+  } asked(this);
   std::vector<PressureCallback> callbacks;
   {
     const std::lock_guard lock(handler_mutex_);

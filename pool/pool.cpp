@@ -16,6 +16,8 @@ std::uint64_t next_serial() {
   return serial.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+constexpr std::size_t kMostRingBytes = std::size_t{64} << 30;
+
 void require(bool holds, const char* pointer, const std::string& allowed) {
   if (!holds) throw ConfigError(std::string("/pool/") + pointer + ": " + allowed);
 }
@@ -54,8 +56,16 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
   require(config.parked_spans <= kMostParkedSpans, "parked_spans", "must be at most 32");
   require(config.slab_max_block <= 64 * kKiB, "slab/max_block", "must be at most 65536 bytes");
   require(config.buddy_max_block <= kMiB, "buddy/max_block", "must be at most 1048576 bytes");
-  require(config.point_every_frees > 0, "point_every_frees", "must be at least 1");
+  require(config.point_every_frees > 0, "points/every_frees", "must be at least 1");
+  require(config.trace_ring_bytes <= kMostRingBytes, "trace/ring_bytes",
+          "must be at most " + std::to_string(kMostRingBytes) + " bytes");
   return config;
+}
+
+template <typename Part>
+std::shared_ptr<Part> required(std::shared_ptr<Part> part, const char* name) {
+  if (part == nullptr) throw Error(std::string("pool: no ") + name);
+  return part;
 }
 
 std::shared_ptr<MemorySource> guarded(std::shared_ptr<MemorySource> source,
@@ -281,21 +291,34 @@ void Pool::Impl::set_misuse_handler(MisuseHandler handler) {
 }
 
 void Pool::Impl::add_pressure_callback(PressureCallback callback) {
+  if (!callback) throw Error("pool: an empty pressure callback");
   const std::lock_guard lock(handler_mutex_);
   pressure_callbacks_.push_back(std::move(callback));
 }
 
 void Pool::Impl::set_mapping_callback(MappingCallback callback) {
   const std::lock_guard growth(growth_mutex_);
-  backing_.set_observer(std::move(callback));
+  if (!callback) return backing_.set_observer({});
+  backing_.set_observer(
+      [this, callback = std::move(callback)](Address address, std::size_t bytes, bool mapped) {
+        // What was begun has to be ended, or the books and the memory would differ.
+        try {
+          callback(address, bytes, mapped);
+        } catch (const std::exception& error) {
+          log(std::string("pool: the mapping callback threw: ") + error.what());
+        } catch (...) {
+          log("pool: the mapping callback threw");
+        }
+      });
 }
 
 // The public handle ------------------------------------------------------------------------------
 
 Pool::Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
            const PoolConfig& config, LogSink log, std::shared_ptr<MemoryTools> tools)
-    : impl_(std::make_shared<Impl>(std::move(source), std::move(timeline), config, std::move(log),
-                                   std::move(tools))) {}
+    : impl_(std::make_shared<Impl>(required(std::move(source), "memory source"),
+                                   required(std::move(timeline), "timeline"), config,
+                                   std::move(log), std::move(tools))) {}
 
 void* Pool::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
   return impl_->allocate(bytes, stream, options);

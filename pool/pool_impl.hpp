@@ -281,6 +281,8 @@ class Pool::Impl {
   // report.cpp -----------------------------------------------------------------------------------
   [[noreturn]] void throw_out_of_memory(const Request& request, StreamState& state,
                                         const std::string& rungs);
+  std::string what_would_help(const Request& request, const PoolStats& now, std::size_t device_free,
+                              std::uint64_t reusable);
   struct Holder {
     const char* tag;
     std::uint64_t blocks, bytes;

@@ -195,6 +195,39 @@ std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
   return all;
 }
 
+// The key that would have helped most plainly. `reusable`: free bytes that are no capture's.
+std::string Pool::Impl::what_would_help(const Request& request, const PoolStats& now,
+                                        std::size_t device_free, std::uint64_t reusable) {
+  if (request.bytes > traits_.total) {
+    return "none: the request is larger than the device's memory";
+  }
+  if (request.alignment > config_.capacity) return "a smaller alignment, or a larger pool.capacity";
+  const std::size_t granule = traits_.granularity;
+  const std::size_t least = round_up(request.span, granule);
+  const std::size_t room = config_.capacity - std::min(config_.capacity, now.held.current);
+  if (least <= round_down(room, granule)) {
+    if (config_.headroom > 0 && device_free < config_.headroom + least) {
+      return "a smaller pool.headroom: of the device's memory " + std::to_string(device_free) +
+             " bytes are free, and " + std::to_string(config_.headroom) + " have to stay so";
+    }
+    if (request.alignment > granule && request.alignment + least > room) {
+      return "a smaller alignment, or a larger pool.capacity";
+    }
+    return "none: the source gave no memory (" + backing_failure() + ")";
+  }
+  if (reusable >= request.span && request.bytes <= config_.capacity) {
+    if (config_.wait_limit_ms == 0) {
+      return "a larger pool.wait_limit_ms: enough is pending or scattered";
+    }
+    return std::string("a larger pool.capacity") +
+           (config_.handle_size > granule ? ", or a smaller pool.handle_size" : "") +
+           ": enough is free, but in pieces";
+  }
+  return device_free > request.bytes
+             ? "a larger pool.capacity: the device still has memory"
+             : "none: the device is full; free something or use a smaller problem";
+}
+
 void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,
                                      const std::string& rungs) {
   if (closed()) throw ClosedError("pool: closed during an allocation");
@@ -210,22 +243,7 @@ void Pool::Impl::throw_out_of_memory(const Request& request, StreamState& state,
       if (other->keeps && other != &state) reusable -= engine_.pending(other->owner);
     }
   }
-  // The key that would have helped most plainly.
-  std::string help;
-  if (request.bytes > config_.capacity || now.held.current + request.span > now.capacity) {
-    help = device_free > request.bytes ? "a larger pool.capacity: the device still has memory"
-           : request.bytes > traits_.total
-               ? "none: the request is larger than the device's memory"
-               : "none: the device is full; free something or use a smaller problem";
-    if (reusable >= request.span && request.bytes <= config_.capacity) {
-      help = config_.wait_limit_ms == 0
-                 ? "a larger pool.wait_limit_ms: enough is pending or scattered"
-                 : "a larger pool.capacity, or a smaller pool.handle_size: enough is free, but in "
-                   "pieces";
-    }
-  } else {
-    help = "none: the source gave no memory (" + backing_failure() + ")";
-  }
+  const std::string help = what_would_help(request, now, device_free, reusable);
   const auto number = [](std::uint64_t value) { return std::to_string(value); };
   char fragmentation[16];
   std::snprintf(fragmentation, sizeof fragmentation, "%.3f",

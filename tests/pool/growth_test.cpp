@@ -1,5 +1,7 @@
 // How memory is added, and moved, for blocks that fit nowhere.
 #include <map>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "pool/units.hpp"
@@ -255,4 +257,47 @@ TEST_CASE("a region that gives way to a larger one makes room beside the headroo
   CHECK(world.pool.allocate(8 * kMiB, 1) != nullptr);
   CHECK(world.source->free_bytes() == 32 * kMiB);
   CHECK(world.sound());
+}
+
+TEST_CASE("regions serve aligned blocks or refuse them, and never try for ever") {
+  for (unsigned seed = 80; seed < 90; ++seed) {
+    std::mt19937 random(seed);
+    World world(World::Config{.capacity = (5 + random() % 20) * 2 * kMiB,
+                              .immediate = true,
+                              .backing = PoolBacking::malloc});
+    std::vector<void*> blocks;
+    for (int i = 0; i < 4000; ++i) {
+      const StreamId stream = 1 + random() % 4;
+      if (random() % 2 == 0) {
+        const std::size_t most = std::size_t{64 * kKiB} << random() % 7;
+        try {
+          blocks.push_back(world.pool.allocate(1 + random() % most, stream,
+                                               {.alignment = random() % 4 == 0 ? 2 * kMiB : 256}));
+        } catch (const forebay::OutOfMemory&) {
+        }
+      } else if (!blocks.empty()) {
+        std::swap(blocks[random() % blocks.size()], blocks.back());
+        world.pool.deallocate(blocks.back(), stream);
+        blocks.pop_back();
+      }
+    }
+    CHECK(world.sound());
+  }
+}
+
+TEST_CASE("a capacity beyond the device's memory makes no growth larger than the device does") {
+  World world(World::Config{
+      .capacity = std::size_t{1} << 47, .handle_size = 2 * kMiB, .growth_step = 0.03});
+  CHECK(world.pool.allocate(3 * kMiB, 1) != nullptr);
+  CHECK(world.pool.stats().held.current <= 8 * kMiB);
+}
+
+TEST_CASE("with an idle share of 0 idle memory moves before any is added, however much is held") {
+  World world(World::Config{
+      .capacity = 40 * kMiB, .handle_size = kHandle, .idle_share = 0, .immediate = true});
+  std::vector<void*> blocks = fill(world, 15);
+  for (std::size_t i = 0; i < 15; i += 2) world.pool.deallocate(blocks[i], 1);
+  CHECK(world.pool.allocate(8 * kMiB, 1) != nullptr);
+  CHECK(world.pool.stats().held.current == 30 * kMiB);
+  CHECK(world.pool.stats().ladder.remap.count == 1);
 }

@@ -103,33 +103,6 @@ TEST_CASE("points are recorded after so many frees, and the earlier ones asked a
   CHECK(world.timeline->live_points() <= 64);
 }
 
-TEST_CASE("while every allocation is a hit, points become rarer; a search makes them frequent") {
-  World world(World::Config{.capacity = 64 * kMiB});
-  const auto pairs = [&](int count) {
-    const std::uint64_t before = world.pool.stats().timeline.records;
-    for (int i = 0; i < count; ++i) world.pool.deallocate(world.pool.allocate(1000, 1), 1);
-    return world.pool.stats().timeline.records - before;
-  };
-  CHECK(pairs(64) == 1);  // the first block was searched for
-  // 64, then twice as many frees each time, up to 256 × 64.
-  CHECK(pairs(64 * (2 + 4 + 8 + 16 + 32 + 64 + 128 + 256)) == 8);
-  CHECK(pairs(64 * 256 * 10) == 10);
-  world.pool.deallocate(world.pool.allocate(8 * kMiB, 2), 2);
-  CHECK(pairs(64) == 1);
-  CHECK(pairs(128) == 1);
-  CHECK(world.pool.stats().streams.front().misses == 1);
-}
-
-TEST_CASE("a stream that hits alone for long gives all it freed to one that misses") {
-  World world(World::Config{.capacity = 64 * kMiB, .immediate = true});
-  world.pool.deallocate(world.pool.allocate(40 * kMiB, 1), 1);
-  for (int i = 0; i < 100'000; ++i) world.pool.deallocate(world.pool.allocate(1000, 1), 1);
-  void* large = world.pool.allocate(40 * kMiB, 2);
-  CHECK(large != nullptr);
-  CHECK(world.pool.stats().streams.back().waits == 0);
-  CHECK(world.pool.stats().host_waits == 0);
-}
-
 TEST_CASE("a free that leaves a handle idle records a point soon") {
   World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB});
   std::vector<void*> blocks;

@@ -59,6 +59,39 @@ TEST_CASE("OutOfMemory on a full device does not promise that a larger capacity 
   CHECK(world.sound());
 }
 
+TEST_CASE("OutOfMemory names the headroom where that is the limit") {
+  World world(World::Config{.capacity = 64 * kMiB, .headroom = 50 * kMiB, .device = 64 * kMiB});
+  (void)world.pool.allocate(10 * kMiB, 1);
+  has(report_of(world, 10 * kMiB), "would help           a smaller pool.headroom: of the device's");
+}
+
+TEST_CASE("OutOfMemory names the capacity where no whole granule fits below it") {
+  World world(World::Config{.capacity = 9 * kMiB, .handle_size = 2 * kMiB});
+  (void)world.pool.allocate(8 * kMiB, 1);
+  has(report_of(world, 600 * kKiB), "would help           a larger pool.capacity: the device");
+}
+
+TEST_CASE("OutOfMemory advises no smaller handles than there can be") {
+  World world(World::Config{.capacity = 8 * kMiB, .handle_size = 2 * kMiB, .immediate = true});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 7; ++i) blocks.push_back(world.pool.allocate(kMiB + 512, 1));
+  for (std::size_t i = 0; i < blocks.size(); i += 2) world.pool.deallocate(blocks[i], 1);
+  const std::string report = report_of(world, 4 * kMiB);
+  CHECK(report.find("handle_size") == std::string::npos);
+  has(report, "a larger pool.capacity");
+}
+
+TEST_CASE("OutOfMemory names an alignment that is too large") {
+  World world(World::Config{.capacity = 32 * kMiB});
+  std::string report;
+  try {
+    (void)world.pool.allocate(100, 1, {.alignment = std::size_t{64} << 20});
+  } catch (const OutOfMemory& error) {
+    report = error.report();
+  }
+  has(report, "would help           a smaller alignment, or a larger pool.capacity");
+}
+
 TEST_CASE("a request beyond the capacity fails at once, and so does one that overflows") {
   World world(World::Config{.capacity = 32 * kMiB});
   has(report_of(world, 33 * kMiB), "rungs tried          none: it is more than the capacity");

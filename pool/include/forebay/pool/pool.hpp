@@ -134,10 +134,12 @@ using MisuseHandler =
 
 /// Asked to give back memory when a request of `bytes` would otherwise have to wait or fail: frees
 /// blocks, or memory outside of the pool, and returns how many bytes that were, 0 if none. Called
-/// on the allocating thread without any lock held; it may free to the pool, not allocate from it.
+/// on the allocating thread without any lock held; it may free to the pool. What it allocates from
+/// it is served without asking callbacks again. What it throws reaches the caller of `allocate`.
 using PressureCallback = std::function<std::size_t(std::size_t bytes)>;
 /// Told that memory was mapped at [address, address + bytes), with access, or is about to be
 /// unmapped there, so that registrations with other drivers can follow. It must not call the pool.
+/// What it throws is logged, and otherwise ignored.
 using MappingCallback = std::function<void(Address address, std::size_t bytes, bool mapped)>;
 
 /// A cheap handle on a pool; copies mean the same pool, which lives until the last is gone.
@@ -153,12 +155,15 @@ class Pool {
   Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timeline,
        const PoolConfig& config, LogSink log = {}, std::shared_ptr<MemoryTools> tools = nullptr);
 
-  /// At least `bytes` bytes for work on `stream`; null for 0. Throws OutOfMemory, ClosedError,
-  /// and Error for an alignment that is no power of two or a stream that is not the device's.
+  /// At least `bytes` bytes for work on `stream`; null for 0, whatever else is asked. Throws
+  /// OutOfMemory, ClosedError, and Error for an alignment that is no power of two or a stream that
+  /// is not the device's.
   [[nodiscard]] void* allocate(std::size_t bytes, StreamId stream,
                                const AllocateOptions& options = {});
-  /// Gives a block back once the work that `stream` was given so far is done with it. `bytes` is
-  /// what was requested, 0 if unknown. Null does nothing; misuse goes to the misuse handler.
+  /// Gives a block back once the work that `stream` was given so far is done with it. Work of other
+  /// streams, of the one that it was allocated on too, counts only where `record_use` told of it or
+  /// `stream` waits for it. `bytes` is what was requested, 0 if unknown. Null does nothing; misuse
+  /// goes to the misuse handler.
   void deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
   /// The same, but misuse is only counted and returned.
   Misuse try_deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
@@ -192,11 +197,13 @@ class Pool {
 
   void set_misuse_handler(MisuseHandler handler);
   /// Adds one; they are asked in the order in which they came, until one gives something back.
+  /// Throws Error for an empty one.
   void add_pressure_callback(PressureCallback callback);
   /// Sets the only one; it is told at once of all that is mapped now.
   void set_mapping_callback(MappingCallback callback);
 
-  /// A consistent copy of the counters. Cost: no scan of blocks; grows with streams and classes.
+  /// A consistent copy of the counters. Cost: no scan of blocks; grows with
+  /// streams, slab pages and buddy chunks.
   [[nodiscard]] PoolStats stats() const;
   /// The same with fragmentation.granule_occupancy and, in `map`, as many as `map_ranges` ranges of
   /// the pool's memory. Cost: a walk over all spans under the lock of the span engine, with a map
@@ -206,6 +213,7 @@ class Pool {
   /// of every block, and some milliseconds to name functions where call stacks are kept.
   [[nodiscard]] LeakReport leak_report() const;
   /// Recomputes everything from first principles; empty, or the first lie found. Cost: everything.
+  /// REQUIRES: no other thread uses the pool meanwhile, or what is under way looks like a lie.
   [[nodiscard]] std::string validate() const;
   /// What the pool was asked: as many of the last events as the ring holds, with the blocks that
   /// were live before them as a prologue. Works after `close()` too. Throws Error when nothing is
