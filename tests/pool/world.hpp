@@ -82,9 +82,9 @@ struct World {
   /// The pool is sound, its statistics add up, and nobody did what a driver refuses.
   [[nodiscard]] bool sound() const {
     trouble = pool.validate();
-    if (trouble.empty()) trouble = check_identities(pool.stats());
-    if (const PoolStats of = pool.stats();
-        of.slab.blocks + of.buddy.blocks + of.span.blocks != of.allocations.live) {
+    const PoolStats of = pool.stats();
+    if (trouble.empty()) trouble = check_identities(of);
+    if (of.slab.blocks + of.buddy.blocks + of.span.blocks != of.allocations.live) {
       trouble = "the engines have other blocks than are live";
     }
     if (trouble.empty() && !source->violations().empty()) trouble = source->violations().front();
@@ -94,7 +94,7 @@ struct World {
     if (trouble.empty() && tools != nullptr && tools->unreachable > 0) {
       trouble = "memory was touched that is not there";
     }
-    if (trouble.empty() && pool.stats().held.current != source->used_bytes()) {
+    if (trouble.empty() && of.held.current != source->used_bytes()) {
       trouble = "the source handed out other bytes than the pool holds";
     }
     if (!trouble.empty()) std::fprintf(stderr, "not sound: %s\n", trouble.c_str());
