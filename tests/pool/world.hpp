@@ -20,6 +20,7 @@ struct World {
     std::size_t address_range = 0;
     std::size_t slab_max_block = std::size_t{64} << 10;
     std::size_t buddy_max_block = std::size_t{1} << 20;
+    std::uint32_t parked_spans = kMostParkedSpans;
     std::size_t soft_limit = 0;
     std::size_t headroom = 0;
     MissPolicy on_miss = MissPolicy::map_first;
@@ -58,6 +59,7 @@ struct World {
     pool_config.address_range = config.address_range;
     pool_config.slab_max_block = config.slab_max_block;
     pool_config.buddy_max_block = config.buddy_max_block;
+    pool_config.parked_spans = config.parked_spans;
     pool_config.soft_limit = config.soft_limit;
     pool_config.headroom = config.headroom;
     pool_config.on_miss = config.on_miss;
