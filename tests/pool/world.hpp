@@ -34,6 +34,7 @@ struct World {
     std::size_t trace_ring_bytes = 0;
     PoolMode mode = PoolMode::pooled;
     PoolBacking backing = PoolBacking::vmm;
+    MisusePolicy on_misuse = MisusePolicy::log;
     unsigned streams = 4;  // 1, 2, 3 …
     // Debug modes and leak tracing; with `tools` the memory has content.
     bool tools = false;
@@ -70,6 +71,7 @@ struct World {
     pool_config.trace_ring_bytes = config.trace_ring_bytes;
     pool_config.mode = config.mode;
     pool_config.backing = config.backing;
+    pool_config.on_misuse = config.on_misuse;
     pool_config.debug_fill = config.fill;
     pool_config.debug_canary = config.canary;
     pool_config.debug_guard_sample = config.guard_sample;
