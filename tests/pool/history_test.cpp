@@ -69,15 +69,36 @@ TEST_CASE("a hit allocates nothing on the host") {
   }
 }
 
-TEST_CASE("a pair on one stream allocates nothing, records a point in 64 frees and asks nothing") {
+TEST_CASE("a pair on one stream allocates nothing, and its points become rarer and rarer") {
   World world;
   world.pool.deallocate(world.pool.allocate(1000, 1), 1);
-  const std::uint64_t queries = world.pool.stats().timeline.queries;
-  const std::uint64_t before = host_allocations;
-  for (int i = 0; i < 60; ++i) world.pool.deallocate(world.pool.allocate(1000, 1), 1);
-  CHECK(host_allocations == before);
-  CHECK(world.pool.stats().timeline.queries == queries);
-  CHECK(world.pool.stats().streams.front().hits == 60);
+  PoolStats earlier = world.pool.stats();
+  // Frees from one point to the next: 64, then twice as many each time, 256 times 64 at most.
+  std::uint64_t done = 1;
+  const auto pairs = [&](std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i, ++done) {
+      world.pool.deallocate(world.pool.allocate(1000, 1), 1);
+    }
+  };
+  for (int point = 0; point < 12; ++point) {
+    INFO("point " << point << ", after " << done << " frees");
+    const std::uint64_t apart = std::uint64_t{64} << std::min(point, 8);
+    std::uint64_t before = host_allocations;
+    pairs(apart - (point == 0 ? 2 : 1));
+    CHECK(host_allocations == before);
+    CHECK(world.pool.stats().timeline.records == earlier.timeline.records);
+    CHECK(world.pool.stats().timeline.queries == earlier.timeline.queries);
+    // Only the simulated timeline allocates, when a point is recorded; the two questions are for
+    // the newest of the points before it and the oldest.
+    before = host_allocations;
+    pairs(1);
+    CHECK(host_allocations - before <= 8);
+    const PoolStats stats = world.pool.stats();
+    CHECK(stats.timeline.records == earlier.timeline.records + 1);
+    CHECK(stats.timeline.queries <= earlier.timeline.queries + 2);
+    CHECK(stats.streams.front().hits == done - 1);
+    earlier = stats;
+  }
 }
 
 // FOREBAY_TEST_OPERATIONS asks for more of them, 10000000 for instance.
