@@ -171,6 +171,7 @@ class PoolWorld {
       REQUIRE(world_.pool.record_use(pointer, block.stream) == Misuse::none);
     } else if (way == Way::after_a_wait) {
       world_.timeline->finish(block.stream);
+      shadow_.use(block.address, stream);
     }
     bool foreign = false;
     if (!shared && block.bytes < kSizes[2]) {
