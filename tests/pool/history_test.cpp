@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
@@ -128,6 +129,7 @@ TEST_CASE("after a million operations every structure is what the live blocks al
                                                    : 1 + random() % (4 * kKiB);
     const StreamId stream = 1 + random() % 4;
     blocks.push_back({world.pool.allocate(bytes, stream), stream});
+    if (random() % 10 == 0) (void)world.pool.record_use(blocks.back().pointer, 1 + random() % 4);
   };
   const auto free = [&] {
     std::swap(blocks[random() % blocks.size()], blocks.back());
@@ -179,6 +181,39 @@ TEST_CASE("after a million operations every structure is what the live blocks al
   CHECK(empty.back().metadata <= empty.front().metadata * 5 / 4);
   CHECK(world.timeline->live_points() <= 4 * 64);
   CHECK(world.pool.stats().allocations.total >= static_cast<Count>(operations / 2));
+}
+
+// Blocks that several streams used wait for all of them; that nobody lacks memory must not make
+// them pile up.
+TEST_CASE("with memory to spare, blocks that several streams used come back all the same") {
+  World world(World::Config{.capacity = 512 * kMiB, .immediate = true});
+  world.pool.deallocate(world.pool.allocate(400 * kMiB, 1), 1);
+  std::mt19937 random(2);
+  std::vector<std::pair<void*, StreamId>> blocks;
+  Count pending = 0, early = 0, late = 0;
+  constexpr unsigned kOperations = 400'000;
+  for (unsigned i = 0; i < kOperations; ++i) {
+    const StreamId stream = 1 + random() % 4;
+    const std::size_t bytes = random() % 100 == 0 ? 100 * kKiB : 1 + random() % (4 * kKiB);
+    blocks.emplace_back(world.pool.allocate(bytes, stream), stream);
+    if (i % 10 == 0) {
+      REQUIRE(world.pool.record_use(blocks.back().first, 1 + stream % 4) == Misuse::none);
+    }
+    if (blocks.size() < 200) continue;
+    std::swap(blocks[random() % blocks.size()], blocks.back());
+    world.pool.deallocate(blocks.back().first, blocks.back().second);
+    blocks.pop_back();
+    if (i % 1000 != 0) continue;
+    const PoolStats stats = world.pool.stats();
+    pending = std::max(pending, stats.pending.current);
+    (i < kOperations / 4 ? early : late) = stats.host_metadata;
+  }
+  REQUIRE(world.sound());
+  // In flight is what was freed since the last point: of four streams, at most 64 × 256 frees each,
+  // a tenth of them of blocks that others used, of 3 KiB in the mean.
+  CHECK(pending <= 4 * 64 * 256 / 10 * 3 * kKiB + 8 * kMiB);
+  CHECK(late <= early * 5 / 4);
+  for (const auto& [block, stream] : blocks) world.pool.deallocate(block, stream);
 }
 
 TEST_CASE("streams that come and go leave nothing behind") {
