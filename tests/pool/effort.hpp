@@ -12,11 +12,11 @@ inline constexpr bool kSanitised = true;
 inline constexpr bool kSanitised = false;
 #endif
 
-/// Operations of one seed of a random test: `usual`, a twentieth of it in a sanitised build, and
-/// 10^6 where FOREBAY_LONG_TESTS is set.
-inline std::size_t operations(std::size_t usual) {
+/// Operations of one seed of a random test: `usual`, `sanitised` in a sanitised build, and 10^6
+/// where FOREBAY_LONG_TESTS is set.
+inline std::size_t operations(std::size_t usual, std::size_t sanitised) {
   if (std::getenv("FOREBAY_LONG_TESTS") != nullptr) return 1'000'000;
-  return kSanitised ? usual / 20 : usual;
+  return kSanitised ? sanitised : usual;
 }
 
 }  // namespace forebay::pool::test

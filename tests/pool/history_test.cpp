@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
@@ -69,15 +70,36 @@ TEST_CASE("a hit allocates nothing on the host") {
   }
 }
 
-TEST_CASE("a pair on one stream allocates nothing, records a point in 64 frees and asks nothing") {
+TEST_CASE("a pair on one stream allocates nothing, and its points become rarer and rarer") {
   World world;
   world.pool.deallocate(world.pool.allocate(1000, 1), 1);
-  const std::uint64_t queries = world.pool.stats().timeline.queries;
-  const std::uint64_t before = host_allocations;
-  for (int i = 0; i < 60; ++i) world.pool.deallocate(world.pool.allocate(1000, 1), 1);
-  CHECK(host_allocations == before);
-  CHECK(world.pool.stats().timeline.queries == queries);
-  CHECK(world.pool.stats().streams.front().hits == 60);
+  PoolStats earlier = world.pool.stats();
+  // Frees from one point to the next: 64, then twice as many each time, 256 times 64 at most.
+  std::uint64_t done = 1;
+  const auto pairs = [&](std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i, ++done) {
+      world.pool.deallocate(world.pool.allocate(1000, 1), 1);
+    }
+  };
+  for (int point = 0; point < 12; ++point) {
+    INFO("point " << point << ", after " << done << " frees");
+    const std::uint64_t apart = std::uint64_t{64} << std::min(point, 8);
+    std::uint64_t before = host_allocations;
+    pairs(apart - (point == 0 ? 2 : 1));
+    CHECK(host_allocations == before);
+    CHECK(world.pool.stats().timeline.records == earlier.timeline.records);
+    CHECK(world.pool.stats().timeline.queries == earlier.timeline.queries);
+    // Only the simulated timeline allocates, when a point is recorded; the two questions are for
+    // the newest of the points before it and the oldest.
+    before = host_allocations;
+    pairs(1);
+    CHECK(host_allocations - before <= 8);
+    const PoolStats stats = world.pool.stats();
+    CHECK(stats.timeline.records == earlier.timeline.records + 1);
+    CHECK(stats.timeline.queries <= earlier.timeline.queries + 2);
+    CHECK(stats.streams.front().hits == done - 1);
+    earlier = stats;
+  }
 }
 
 // FOREBAY_TEST_OPERATIONS asks for more of them, 10000000 for instance.
@@ -107,6 +129,7 @@ TEST_CASE("after a million operations every structure is what the live blocks al
                                                    : 1 + random() % (4 * kKiB);
     const StreamId stream = 1 + random() % 4;
     blocks.push_back({world.pool.allocate(bytes, stream), stream});
+    if (random() % 10 == 0) (void)world.pool.record_use(blocks.back().pointer, 1 + random() % 4);
   };
   const auto free = [&] {
     std::swap(blocks[random() % blocks.size()], blocks.back());
@@ -158,6 +181,39 @@ TEST_CASE("after a million operations every structure is what the live blocks al
   CHECK(empty.back().metadata <= empty.front().metadata * 5 / 4);
   CHECK(world.timeline->live_points() <= 4 * 64);
   CHECK(world.pool.stats().allocations.total >= static_cast<Count>(operations / 2));
+}
+
+// Blocks that several streams used wait for all of them; that nobody lacks memory must not make
+// them pile up.
+TEST_CASE("with memory to spare, blocks that several streams used come back all the same") {
+  World world(World::Config{.capacity = 512 * kMiB, .immediate = true});
+  world.pool.deallocate(world.pool.allocate(400 * kMiB, 1), 1);
+  std::mt19937 random(2);
+  std::vector<std::pair<void*, StreamId>> blocks;
+  Count pending = 0, early = 0, late = 0;
+  constexpr unsigned kOperations = 400'000;
+  for (unsigned i = 0; i < kOperations; ++i) {
+    const StreamId stream = 1 + random() % 4;
+    const std::size_t bytes = random() % 100 == 0 ? 100 * kKiB : 1 + random() % (4 * kKiB);
+    blocks.emplace_back(world.pool.allocate(bytes, stream), stream);
+    if (i % 10 == 0) {
+      REQUIRE(world.pool.record_use(blocks.back().first, 1 + stream % 4) == Misuse::none);
+    }
+    if (blocks.size() < 200) continue;
+    std::swap(blocks[random() % blocks.size()], blocks.back());
+    world.pool.deallocate(blocks.back().first, blocks.back().second);
+    blocks.pop_back();
+    if (i % 1000 != 0) continue;
+    const PoolStats stats = world.pool.stats();
+    pending = std::max(pending, stats.pending.current);
+    (i < kOperations / 4 ? early : late) = stats.host_metadata;
+  }
+  REQUIRE(world.sound());
+  // In flight is what was freed since the last point: of four streams, at most 64 × 256 frees each,
+  // a tenth of them of blocks that others used, of 3 KiB in the mean.
+  CHECK(pending <= 4 * 64 * 256 / 10 * 3 * kKiB + 8 * kMiB);
+  CHECK(late <= early * 5 / 4);
+  for (const auto& [block, stream] : blocks) world.pool.deallocate(block, stream);
 }
 
 TEST_CASE("streams that come and go leave nothing behind") {

@@ -18,9 +18,9 @@ void work_and_free(World& world, void* block, StreamId stream) {
 
 }  // namespace
 
-// Three streams. A frees memory under work; B takes it after a wait on A and gives it back at once,
-// so that it has done nothing on it; C takes it from B. If C waits for what B had recorded before
-// its own wait on A, C runs while A still works on the memory.
+// The three streams of RMM #2489. A frees memory under work; B takes it after a wait on A and gives
+// it back at once, so that it has done nothing on it; C takes it from B. If C waits for what B had
+// recorded before its own wait on A, C runs while A still works on the memory.
 TEST_CASE("memory that was stolen carries the thief's order with it") {
   World world(World::Config{.capacity = 10 * kMiB, .point_every_frees = 1});
   constexpr StreamId a = 1, b = 2, c = 3;

@@ -47,8 +47,9 @@ bool covers(const std::vector<Address>& blocks, std::size_t bytes, void* block) 
 
 }  // namespace
 
-// A caching allocator that makes a block common before it records the block's event lets another
-// stream see the event of an earlier free, which has passed.
+// The race of CUB's caching allocator, which records the event of a free after it has unlocked: a
+// block that is common before that lets another stream see the event of an earlier free, which has
+// passed.
 TEST_CASE("a block that is free but whose point is not recorded is not ready by an older point") {
   for (const std::size_t bytes : kSizes) {
     INFO("block of " << bytes);

@@ -192,7 +192,7 @@ TEST_CASE("blocks of whole handles get all of the capacity, and policy holds at 
     INFO("seed " << seed);
     WholeHandles program(seed);
     program.follow();
-    program.run(operations(1'000));
+    program.run(operations(1'000, 50));
     refused += program.refused();
     grown += program.grown();
     spared += program.spared();

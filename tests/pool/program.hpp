@@ -9,6 +9,7 @@
 #include "forebay/pool/pool.hpp"
 #include "forebay/pool/simulated.hpp"
 #include "pool/units.hpp"
+#include "tests/pool/effort.hpp"
 #include "tests/pool/shadow.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
@@ -17,7 +18,7 @@ namespace forebay::pool::test {
 
 struct Plan {
   World::Config config;
-  std::size_t operations = 20'000;
+  std::size_t operations = test::operations(250'000, 15'000);
   std::size_t validated = 500;  // the first so many are each validated, then every 997th
   std::size_t live = 1'000;
   std::size_t largest = 3 * kMiB;

@@ -34,6 +34,7 @@ Plan any_plan(unsigned seed) {
   config.handle_size = one_of(std::size_t{0}, 2 * kMiB, 4 * kMiB, 6 * kMiB);
   config.slab_max_block = one_of(std::size_t{0}, std::size_t{5000}, 64 * kKiB);
   config.buddy_max_block = one_of(std::size_t{0}, std::size_t{300'000}, kMiB);
+  config.parked_spans = one_of(0u, 1u, 5u, kMostParkedSpans);
   config.soft_limit = one_of(std::size_t{0}, config.capacity / 2, config.capacity / 8);
   config.headroom = one_of(std::size_t{0}, 8 * kMiB, 30 * kMiB);
   config.device = config.capacity + one_of(std::size_t{0}, 16 * kMiB, 100 * kMiB);
@@ -88,10 +89,24 @@ TEST_CASE("no byte is handed on early, without buddies, slabs or either") {
     INFO("slab " << slab << ", buddy " << buddy);
     Program program(
         {.config = {.capacity = 128 * kMiB, .slab_max_block = slab, .buddy_max_block = buddy},
-         .operations = 10'000,
+         .operations = operations(100'000, 7'500),
          .validated = 500},
         7);
     program.run();
+  }
+}
+
+TEST_CASE("no byte is handed on early, however many large blocks a stream parks") {
+  for (const std::uint32_t parked : {0u, 1u}) {
+    INFO("parked spans " << parked);
+    Program program({.config = {.capacity = 128 * kMiB,
+                                .slab_max_block = 5000,
+                                .buddy_max_block = 0,
+                                .parked_spans = parked},
+                     .operations = operations(100'000, 1'500)},
+                    51 + parked);
+    program.run();
+    CHECK(program.outcome().ladder.cache.count > 0);
   }
 }
 
@@ -110,12 +125,19 @@ TEST_CASE("no byte is handed on early in passthrough") {
 }
 
 TEST_CASE("no byte is handed on early when streams come and go") {
+  // The timeline remembers every stream that ever was: no program is so long that it gets slow.
+  constexpr std::size_t kMost = 50'000;
   for (unsigned seed = 31; seed <= 32; ++seed) {
-    INFO("seed " << seed);
-    Program program({.config = {.capacity = 128 * kMiB}, .operations = 10'000, .retire = true},
-                    seed);
-    program.run();
-    CHECK(program.outcome().streams.size() <= 8);
+    const std::size_t asked = operations(2 * kMost, 7'500);
+    for (unsigned part = 0; part * kMost < asked; ++part) {
+      INFO("seed " << seed << ", part " << part);
+      Program program({.config = {.capacity = 128 * kMiB},
+                       .operations = std::min(asked, kMost),
+                       .retire = true},
+                      seed + 100 * part);
+      program.run();
+      CHECK(program.outcome().streams.size() <= 8);
+    }
   }
 }
 
@@ -128,7 +150,7 @@ TEST_CASE(
     for (unsigned part = 0; part < 8; ++part) {
       INFO("seed " << seed << ", part " << part);
       Plan plan = any_plan(seed * 100 + part);
-      plan.operations = operations(16'000) / 8;
+      plan.operations = operations(240'000, 800) / 8;
       Program program(plan, seed * 100 + part);
       program.run();
       merge(all, program.outcome());
@@ -155,7 +177,7 @@ TEST_CASE("with time frozen, no request that failed succeeds when it comes again
     plan.config.mode = PoolMode::pooled;
     plan.live = 400;
     plan.largest = 6 * kMiB;
-    plan.operations = operations(8'000);
+    plan.operations = operations(100'000, 400);
     Program program(plan, seed);
     program.run();
     CHECK(program.out_of_memory() > 0);

@@ -1,4 +1,8 @@
+#include <csignal>
+#include <cstdio>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
@@ -6,10 +10,13 @@
 #include "tests/pool/timeless.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/forked.hpp"
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::timeless;
 using forebay::pool::test::World;
+using forebay::test::in_child;
 
 namespace {
 
@@ -103,6 +110,36 @@ TEST_CASE("misuse is logged, or goes to the handler with its pointer") {
   CHECK(world.pool.stats().errors.double_free == 2);
 }
 
+TEST_CASE("where misuse aborts, the program ends with the line that says what was wrong") {
+  using Wrong = std::function<void(Pool&, void*)>;
+  const std::vector<std::pair<std::string, Wrong>> wrongs{
+      {"double free at",
+       [](Pool& pool, void* block) {
+         pool.deallocate(block, 1);
+         pool.deallocate(block, 1);
+       }},
+      {"interior pointer at", [](Pool& pool, void* block) { pool.deallocate(at(block, 512), 1); }},
+      {"size mismatch at", [](Pool& pool, void* block) { pool.deallocate(block, 1, 5); }}};
+  for (const auto& [line, wrong] : wrongs) {
+    for (const MisusePolicy policy : {MisusePolicy::log, MisusePolicy::abort}) {
+      INFO(line);
+      const forebay::test::Ended ended = in_child([&, &wrong = wrong] {
+        World world(World::Config{.on_misuse = policy});
+        void* block = world.pool.allocate(3 * kMiB, 1);
+        // What is only counted and returned ends nothing.
+        if (world.pool.try_deallocate(at(block, 512), 1) != Misuse::interior_pointer) return 1;
+        world.pool.set_misuse_handler([](Misuse, const void*, std::string_view text) {
+          std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+        });
+        wrong(world.pool, block);
+        return 7;
+      });
+      CHECK(ended.code == (policy == MisusePolicy::abort ? 128 + SIGABRT : 7));
+      CHECK(ended.err.find(line) != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a block that several streams use is free after all of them") {
   for (const std::size_t bytes : {std::size_t{1000}, 200 * kKiB, 3 * kMiB}) {
     INFO("block of " << bytes);
@@ -180,7 +217,7 @@ TEST_CASE("a foreign pointer is told at once, wherever it points") {
 TEST_CASE("a failed free changes nothing") {
   World world;
   void* block = world.pool.allocate(3 * kMiB, 1);
-  const std::string before = to_json(test::timeless(world.pool.stats())).substr(0, 630);
+  const std::string before = to_json(timeless(world.pool.stats())).substr(0, 630);
   (void)world.pool.try_deallocate(block, 1, 1);
-  CHECK(to_json(test::timeless(world.pool.stats())).substr(0, 630) == before);
+  CHECK(to_json(timeless(world.pool.stats())).substr(0, 630) == before);
 }

@@ -3,48 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "pool/carrier.hpp"
 #include "pool/span_engine.hpp"
 #include "pool/units.hpp"
 #include "tests/pool/effort.hpp"
+#include "tests/pool/explore.hpp"
 #include "tests/pool/naive_placement.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay::pool;
+using forebay::pool::test::explore;
 using forebay::pool::test::kSanitised;
 using forebay::pool::test::NaivePlacement;
 
 namespace {
-
-// Breadth first over the programs of a world: `World` is made anew for each, does its operations
-// one by one (`apply` answers false where one means nothing), and says what it looks like (`look`).
-// Returns how many states were seen.
-template <typename World>
-std::size_t explore(unsigned operations, unsigned depth) {
-  using Program = std::basic_string<unsigned char>;
-  std::vector<Program> frontier{{}};
-  std::unordered_set<std::string> seen;
-  for (unsigned length = 0; length < depth && !frontier.empty(); ++length) {
-    std::vector<Program> next;
-    for (const Program& program : frontier) {
-      for (unsigned operation = 0; operation < operations; ++operation) {
-        World world;
-        for (const unsigned char earlier : program) world.apply(earlier);
-        if (!world.apply(operation)) continue;
-        INFO("after " << program.size() << " operations, the last of them " << operation);
-        world.check();
-        if (!seen.insert(world.look()).second) continue;
-        next.push_back(program);
-        next.back().push_back(static_cast<unsigned char>(operation));
-      }
-    }
-    frontier.swap(next);
-  }
-  return seen.size();
-}
 
 // Span engine ------------------------------------------------------------------------------------
 

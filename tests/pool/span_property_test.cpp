@@ -377,7 +377,7 @@ void run_seeds(const Setup& setup, unsigned first) {
   for (unsigned seed = first; seed < first + 4; ++seed) {
     INFO("seed " << seed);
     Program program(setup, seed);
-    program.run(forebay::pool::test::operations(200'000));
+    program.run(forebay::pool::test::operations(1'000'000, 10'000));
     const Tally& tally = program.tally();
     CHECK(tally.taken > 100);
     CHECK(tally.runs > 0);

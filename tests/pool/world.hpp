@@ -20,6 +20,7 @@ struct World {
     std::size_t address_range = 0;
     std::size_t slab_max_block = std::size_t{64} << 10;
     std::size_t buddy_max_block = std::size_t{1} << 20;
+    std::uint32_t parked_spans = kMostParkedSpans;
     std::size_t soft_limit = 0;
     std::size_t headroom = 0;
     MissPolicy on_miss = MissPolicy::map_first;
@@ -33,6 +34,7 @@ struct World {
     std::size_t trace_ring_bytes = 0;
     PoolMode mode = PoolMode::pooled;
     PoolBacking backing = PoolBacking::vmm;
+    MisusePolicy on_misuse = MisusePolicy::log;
     unsigned streams = 4;  // 1, 2, 3 …
     // Debug modes and leak tracing; with `tools` the memory has content.
     bool tools = false;
@@ -58,6 +60,7 @@ struct World {
     pool_config.address_range = config.address_range;
     pool_config.slab_max_block = config.slab_max_block;
     pool_config.buddy_max_block = config.buddy_max_block;
+    pool_config.parked_spans = config.parked_spans;
     pool_config.soft_limit = config.soft_limit;
     pool_config.headroom = config.headroom;
     pool_config.on_miss = config.on_miss;
@@ -68,6 +71,7 @@ struct World {
     pool_config.trace_ring_bytes = config.trace_ring_bytes;
     pool_config.mode = config.mode;
     pool_config.backing = config.backing;
+    pool_config.on_misuse = config.on_misuse;
     pool_config.debug_fill = config.fill;
     pool_config.debug_canary = config.canary;
     pool_config.debug_guard_sample = config.guard_sample;
@@ -82,9 +86,9 @@ struct World {
   /// The pool is sound, its statistics add up, and nobody did what a driver refuses.
   [[nodiscard]] bool sound() const {
     trouble = pool.validate();
-    if (trouble.empty()) trouble = check_identities(pool.stats());
-    if (const PoolStats of = pool.stats();
-        of.slab.blocks + of.buddy.blocks + of.span.blocks != of.allocations.live) {
+    const PoolStats of = pool.stats();
+    if (trouble.empty()) trouble = check_identities(of);
+    if (of.slab.blocks + of.buddy.blocks + of.span.blocks != of.allocations.live) {
       trouble = "the engines have other blocks than are live";
     }
     if (trouble.empty() && !source->violations().empty()) trouble = source->violations().front();
@@ -94,7 +98,7 @@ struct World {
     if (trouble.empty() && tools != nullptr && tools->unreachable > 0) {
       trouble = "memory was touched that is not there";
     }
-    if (trouble.empty() && pool.stats().held.current != source->used_bytes()) {
+    if (trouble.empty() && of.held.current != source->used_bytes()) {
       trouble = "the source handed out other bytes than the pool holds";
     }
     if (!trouble.empty()) std::fprintf(stderr, "not sound: %s\n", trouble.c_str());

@@ -22,15 +22,21 @@ struct Run {
   std::uint64_t device_syncs = 0;
 };
 
-Run replay(const std::string& trace, const std::string& policy, const std::string& capacity) {
+JsonDocument replay_json(const std::string& trace, const std::string& policy,
+                         const std::string& capacity, const std::string& repeat = "1") {
   std::vector<std::string> words{"replay",   kRoot + "/tests/data/traces/" + trace + ".csv.gz",
                                  "--config", kRoot + "/configs/" + policy + ".json",
-                                 "--json",   "-"};
+                                 "--json",   "-",
+                                 "--repeat", repeat};
   if (!capacity.empty()) words.insert(words.end(), {"--capacity", capacity});
   const Outcome outcome = run_forebay(words);
   INFO(trace << " with " << policy << " in " << capacity << ": " << outcome.err);
   REQUIRE(outcome.code == 0);
-  const JsonDocument json(outcome.out, "output");
+  return JsonDocument(outcome.out, "output");
+}
+
+Run replay(const std::string& trace, const std::string& policy, const std::string& capacity) {
+  const JsonDocument json = replay_json(trace, policy, capacity);
   return {json.number("/held_over_requested").value(),
           json.number("/driver_us_over_duration").value(), json.count("/host_waits").value(),
           json.count("/device_syncs").value()};
@@ -72,6 +78,17 @@ TEST_CASE("default: jobs on several streams") {
   CHECK(replay("prefetch_train", "default", "1.10x").device_syncs == 0);
   CHECK(replay("streams_pipeline", "default", "1.4x").device_syncs == 0);
   CHECK(replay("overlap_streams", "default", "1.7x").device_syncs == 0);
+}
+
+TEST_CASE("default: a job that comes again in 25 % more than it asks for calls no driver") {
+  for (const std::string& trace : kOneStream) {
+    INFO(trace);
+    const JsonDocument json = replay_json(trace, "default", "1.25x", "2");
+    REQUIRE(json.size("/passes") == 2);
+    CHECK(json.count("/passes/0/driver_calls").value() > 0);
+    CHECK(json.count("/passes/1/driver_calls").value() == 0);
+    CHECK(json.count("/passes/1/host_waits").value() == 0);
+  }
 }
 
 TEST_CASE("with no limit a pool holds little more than its job asks for") {
