@@ -100,6 +100,18 @@ TEST_CASE("a replay that is asked wrongly exits with 2") {
   }
 }
 
+TEST_CASE("a replay never writes over what it reads") {
+  const Folder folder;
+  const std::string text = "1,alloc,1,5,0\n";
+  const std::string trace = folder.with("t.csv", text), config = folder.with("c.json", "{}");
+  for (const char* option : {"--json", "--stats"}) {
+    CHECK(replay({trace, option, folder.file("./t.csv")}).code == 2);
+    CHECK(replay({trace, "--config", config, option, config}).code == 2);
+  }
+  CHECK(Folder::read(trace) == text);
+  CHECK(Folder::read(config) == "{}");
+}
+
 TEST_CASE("a bad trace is one line, and exits with 1") {
   const Folder folder;
   const std::string cut = Folder::read(kTrace).substr(0, 30'000);

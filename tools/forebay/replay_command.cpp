@@ -56,7 +56,8 @@ class ReplayCommand final : public Command {
     check_words();
     OutputFile json(json_file_);
     OutputFile stats(stats_file_);
-    require_distinct({{"--json", json, json_file_}, {"--stats", stats, stats_file_}});
+    require_distinct({{"--json", json, json_file_}, {"--stats", stats, stats_file_}},
+                     {{"TRACE", file_}, {"--config", config_file_}});
     Config config = load_config(config_file_);
     const pool::Trace trace = pool::read_trace(file_, trace_options());
     if (const auto capacity = parse_capacity(capacity_, trace.peak_requested)) {

@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "forebay/pool/replay.hpp"
@@ -125,7 +127,16 @@ TEST_CASE("a trace is written whole or not at all, after the end of the pool too
   CHECK(read_trace(file) == before);
   world.pool.write_trace(file);  // over the old one
   CHECK(read_trace(file) == before);
+  const std::string link = path_of("link");
+  REQUIRE(::symlink(file.c_str(), link.c_str()) == 0);
+  std::ofstream(file) << "old";
+  world.pool.write_trace(link);
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(read_trace(file) == before);
+  std::remove(link.c_str());
   std::remove(file.c_str());
+  CHECK_THROWS_AS(world.pool.write_trace("/dev/full"), Error);
+  CHECK(std::filesystem::is_character_file("/dev/full"));
   try {
     world.pool.write_trace("/nowhere/trace");
     FAIL("it was written");
