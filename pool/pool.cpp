@@ -54,7 +54,7 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
   require(config.parked_spans <= kMostParkedSpans, "parked_spans", "must be at most 32");
   require(config.slab_max_block <= 64 * kKiB, "slab/max_block", "must be at most 65536 bytes");
   require(config.buddy_max_block <= kMiB, "buddy/max_block", "must be at most 1048576 bytes");
-  require(config.point_every_frees > 0, "point_every_frees", "must be at least 1");
+  require(config.point_every_frees > 0, "points/every_frees", "must be at least 1");
   return config;
 }
 
