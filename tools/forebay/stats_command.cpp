@@ -26,7 +26,7 @@ class Stats final : public Command {
     require_distinct({{"standard output", out, file_}}, {{"FILE", file_}});
     const JsonDocument document(read_dump(file_, "--stats"), file_);
     out.write(stats_table(document, file_));
-    const std::string lie = pool::check_identities(read_pool_stats(document, file_));
+    const std::string lie = check_document(document, file_);
     if (!lie.empty()) throw Error("'" + file_ + "' does not add up: " + lie);
     return kDone;
   }
