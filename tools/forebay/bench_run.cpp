@@ -32,8 +32,8 @@ Runtime make_runtime(const BenchOptions& options, const std::function<void(Confi
 
 }  // namespace
 
-void BenchOptions::declare(OptionSet& options) {
-  options.text("device", device, "auto|host|cuda[:N]", "where to compute");
+void BenchOptions::declare(OptionSet& options, const char* devices, const char* of) {
+  options.text("device", device, devices, of);
   options.text("config", config_file, "FILE", "configuration, see 'forebay config schema'");
   options.text("json", json_file, "FILE|-", "write the results as JSON; - is standard output");
   options.text("stats", stats_file, "FILE|-", "write the device's statistics (forebay.stats/1)");
