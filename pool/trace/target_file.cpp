@@ -151,13 +151,15 @@ int TargetFile::write(std::string_view content) {
 
 int TargetFile::replace(std::string_view content, int descriptor, const std::string& unfinished) {
   Stat old{};
-  const bool alike = !exists_ || ::stat(path_.c_str(), &old) != 0 || made_alike(descriptor, old);
+  // Anything else that took the file's place meanwhile is not replaced.
+  const bool there = ::lstat(path_.c_str(), &old) == 0;
+  const bool alike = !there || (S_ISREG(old.st_mode) && made_alike(descriptor, old));
   const int error = alike ? write_all(descriptor, content) : 0;
   const int at_close = closed(descriptor);
   if (error != 0 || at_close != 0) return error != 0 ? error : at_close;
   if (alike && std::rename(unfinished.c_str(), path_.c_str()) == 0) return 0;
   const int why = errno;
-  if (!exists_) return why;
+  if (!there) return why;
   // Another's file, or one that is mounted there, cannot be replaced, but written.
   ::unlink(unfinished.c_str());
   return write_in_place(path_, content);
