@@ -38,8 +38,8 @@ pool::Pool make_pool(std::string_view section, std::shared_ptr<pool::MemorySourc
   } catch (const DriverError& error) {
     const std::string what = error.what();
     if (what.find("of addresses") == std::string::npos) throw;
-    throw DriverError(what + "; allowed is what the device has for " + keys + "address_range, or " +
-                          "for eight times " + keys + "capacity where that is left out",
+    throw DriverError(what + "; lower " + keys + "address_range, which is eight times " + keys +
+                          "capacity where it is left out",
                       error.code());
   } catch (const std::bad_alloc&) {
     if (config.trace_ring_bytes == 0) throw;

@@ -105,7 +105,9 @@ TEST_CASE("a target is what links lead to, also to where nothing is yet") {
   fs::create_directory(place / "in");
   fs::create_symlink("../out", place / "in/link");
   fs::create_symlink("in/link", place / "link");
+  std::ifstream before(path);
   REQUIRE(put(place / "link", "new") == 0);
+  CHECK(content(before) == "old");
   CHECK(fs::is_symlink(place / "link"));
   CHECK(fs::is_symlink(place / "in/link"));
   CHECK(place.read("out") == "new");
