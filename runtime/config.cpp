@@ -1,5 +1,6 @@
 #include "forebay/runtime/config.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -25,11 +26,54 @@ using nlohmann::ordered_json;
 /// Longer files are no configuration; the limit bounds what a wrong path can cost.
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
-[[noreturn]] void fail(std::string_view name, std::string_view pointer, const std::string& what) {
-  std::string line(name);
-  if (!pointer.empty()) line.append(": ").append(pointer);
-  throw ConfigError(line + ": " + what);
+/// More of them than that help nobody; the limit bounds what a large file can cost.
+constexpr std::size_t kMostMistakes = 100;
+
+std::string line(std::string_view name, std::string_view pointer, const std::string& what) {
+  std::string text(name);
+  if (!pointer.empty()) text.append(": ").append(pointer);
+  return text + ": " + what;
 }
+
+/// For what leaves nothing to look for further mistakes in.
+[[noreturn]] void fail(std::string_view name, const std::string& what) {
+  throw ConfigError(line(name, "", what));
+}
+
+/// What is wrong with a document.
+class Mistakes {
+ public:
+  explicit Mistakes(std::string_view name) : name_(name) {}
+
+  void add(std::string_view pointer, const std::string& what) {
+    if (full()) return;
+    lines_.push_back(line(name_, pointer, what));
+    if (full()) {
+      lines_.push_back(line(
+          name_, "",
+          "more than " + std::to_string(kMostMistakes - 1) + " mistakes; those above come first"));
+    }
+  }
+  /// Also remembers that the key's value is not what its author meant.
+  void add(const Key& key, const std::string& what) {
+    add(key.pointer, what);
+    keys_.insert(&key);
+  }
+  [[nodiscard]] bool full() const noexcept { return lines_.size() >= kMostMistakes; }
+  [[nodiscard]] bool has(const Key& key) const { return keys_.count(&key) > 0; }
+  /// Whether `what` speaks of a key with a mistake, whose value here is only the default.
+  [[nodiscard]] bool speaks_of_one(const std::string& what) const {
+    return std::any_of(keys_.begin(), keys_.end(), [&](const Key* key) {
+      return what.find(key->pointer.substr(key->pointer.find('/', 1) + 1)) != std::string::npos;
+    });
+  }
+  [[nodiscard]] const std::vector<std::string>& lines() const noexcept { return lines_; }
+
+ private:
+  std::string_view name_;
+  std::vector<std::string> lines_;
+  std::set<const Key*> keys_;
+};
 
 /// One line, at most about 60 characters.
 std::string shown(const json& value) {
@@ -55,11 +99,11 @@ std::string escaped(const std::string& token) {
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
-/// Refuses a key that an object has twice, which the parser would let pass. It is called by the
-/// parser as it goes.
+/// Finds keys that an object has twice, which the parser would let pass. It is called by the parser
+/// as it goes.
 class DuplicateKeys {
  public:
-  explicit DuplicateKeys(std::string_view name) : name_(name) {}
+  explicit DuplicateKeys(Mistakes& mistakes) : mistakes_(mistakes) {}
 
   bool operator()(json::parse_event_t event, const json& parsed) {
     switch (event) {
@@ -89,18 +133,18 @@ class DuplicateKeys {
     if (open_.back().keys.insert(std::move(key)).second) return;
     std::string pointer;
     for (const Object& object : open_) pointer += "/" + escaped(object.current);
-    fail(name_, pointer, "the key is there twice; each key may be given once");
+    mistakes_.add(pointer, "the key is there twice; each key may be given once");
   }
 
-  std::string_view name_;
+  Mistakes& mistakes_;
   std::vector<Object> open_;
 };
 
-json parse_text(std::string_view text, std::string_view name) {
+json parse_text(std::string_view text, std::string_view name, Mistakes& mistakes) {
   if (text.size() > kMaxFileBytes) {
-    fail(name, "", "longer than " + format_size(kMaxFileBytes) + ", so it is no configuration");
+    fail(name, "longer than " + format_size(kMaxFileBytes) + ", so it is no configuration");
   }
-  DuplicateKeys duplicates(name);
+  DuplicateKeys duplicates(mistakes);
   try {
     return json::parse(text.begin(), text.end(), [&](int, json::parse_event_t event, json& parsed) {
       return duplicates(event, parsed);
@@ -111,7 +155,7 @@ json parse_text(std::string_view text, std::string_view name) {
     const auto bracket = what.find("] ");
     const std::string quoted = json(bracket == std::string::npos ? what : what.substr(bracket + 2))
                                    .dump(-1, ' ', true, json::error_handler_t::replace);
-    fail(name, "", "not JSON: " + quoted.substr(1, quoted.size() - 2));
+    fail(name, "not JSON: " + quoted.substr(1, quoted.size() - 2));
   }
 }
 
@@ -139,14 +183,15 @@ std::optional<double> number_of(const json& value, const Key& key, const Field& 
   return value.is_number_integer() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-void set(const Key& key, Config& config, const json& value, std::string_view name) {
+void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) {
   const Field field = key.field(config);
   const auto wanted = number_of(value, key, field);
   const config_keys::Range& range = key.range;
   const bool ranged = range.most > range.least;
   if (!wanted || (ranged && !(*wanted >= range.least && *wanted <= range.most) &&
                   !(range.or_zero && *wanted == 0))) {
-    fail(name, key.pointer, "found " + shown(value) + ", allowed is " + config_keys::allowed(key));
+    mistakes.add(key, "found " + shown(value) + ", allowed is " + config_keys::allowed(key));
+    return;
   }
   std::visit(
       [&](auto* target) {
@@ -165,12 +210,14 @@ void set(const Key& key, Config& config, const json& value, std::string_view nam
 
 /// Walks the objects of a document and sets each key in `config`; returns the keys it met.
 std::vector<const Key*> apply(const json& object, const std::string& pointer, Config& config,
-                              std::string_view name) {
-  if (!object.is_object()) {
-    fail(name, pointer, "found " + shown(object) + ", allowed is an object of keys");
-  }
+                              Mistakes& mistakes) {
   std::vector<const Key*> met;
+  if (!object.is_object()) {
+    mistakes.add(pointer, "found " + shown(object) + ", allowed is an object of keys");
+    return met;
+  }
   for (const auto& [token, value] : object.items()) {
+    if (mistakes.full()) break;
     const std::string child = pointer + "/" + escaped(token);
     const Key* exact = nullptr;
     bool inner = false;
@@ -179,13 +226,13 @@ std::vector<const Key*> apply(const json& object, const std::string& pointer, Co
       inner = inner || key.pointer.compare(0, child.size() + 1, child + "/") == 0;
     }
     if (exact != nullptr) {
-      set(*exact, config, value, name);
+      set(*exact, config, value, mistakes);
       met.push_back(exact);
     } else if (inner) {
-      const auto below = apply(value, child, config, name);
+      const auto below = apply(value, child, config, mistakes);
       met.insert(met.end(), below.begin(), below.end());
     } else {
-      fail(name, child, "unknown key; the nearest known key is " + config_keys::nearest(child));
+      mistakes.add(child, "unknown key; the nearest known key is " + config_keys::nearest(child));
     }
   }
   return met;
@@ -264,34 +311,61 @@ ordered_json object_schema() {
       {"type", "object"}, {"additionalProperties", false}, {"properties", ordered_json::object()}};
 }
 
-}  // namespace
-
-Config Config::load(const std::filesystem::path& file) {
-  const std::string name = file.string();
+std::string content(const std::filesystem::path& file, const std::string& name) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string text(kMaxFileBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!stream.is_open() || stream.bad()) {
     const std::string why = errno != 0 ? std::strerror(errno) : "reading failed";
-    fail(name, "", "cannot be read: " + why);
+    fail(name, "cannot be read: " + why);
   }
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  return parse(text, name);
+  return text;
+}
+
+/// The configuration of a text; what is wrong in it is left at its default and in `mistakes`.
+/// Throws ConfigError for what is no JSON.
+Config read(std::string_view text, std::string_view name, Mistakes& mistakes) {
+  const json document = parse_text(text, name, mistakes);
+  Config config;
+  for (const Key* key : apply(document, "", config, mistakes)) {
+    const std::string why = key->idle(config);
+    if (!why.empty() && !mistakes.has(*key)) {
+      mistakes.add(*key, "the key has no effect while " + why + "; leave it out");
+    }
+  }
+  for (const Key& key : config_keys::all()) {
+    if (mistakes.has(key)) continue;
+    const std::string wrong = config_keys::complaint(key, config);
+    if (!wrong.empty() && !mistakes.speaks_of_one(wrong)) mistakes.add(key, wrong);
+  }
+  return config;
+}
+
+}  // namespace
+
+Config Config::load(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  return parse(content(file, name), name);
 }
 
 Config Config::parse(std::string_view text, std::string_view name) {
-  const json document = parse_text(text, name);
-  Config config;
-  const auto met = apply(document, "", config, name);
-  for (const Key* key : met) {
-    const std::string why = key->idle(config);
-    if (!why.empty()) {
-      fail(name, key->pointer, "the key has no effect while " + why + "; leave it out");
-    }
-  }
-  config_keys::check(config, name);
+  Mistakes mistakes(name);
+  Config config = read(text, name, mistakes);
+  if (!mistakes.lines().empty()) throw ConfigError(mistakes.lines().front());
   return config;
+}
+
+std::vector<std::string> Config::mistakes(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  try {
+    Mistakes mistakes(name);
+    static_cast<void>(read(content(file, name), name, mistakes));
+    return mistakes.lines();
+  } catch (const ConfigError& error) {
+    return {error.what()};
+  }
 }
 
 std::string Config::to_json() const {

@@ -1,6 +1,8 @@
 // Files and gzip: from a name to bytes.
 #include <zlib.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -32,6 +34,7 @@ struct Inflater {
 }  // namespace
 
 std::string file_content(const std::string& file, std::size_t max_bytes) {
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::string content;
   const auto chunk = std::make_unique<char[]>(kChunk);
@@ -40,7 +43,8 @@ std::string file_content(const std::string& file, std::size_t max_bytes) {
     if (content.size() > max_bytes) too_long(file, max_bytes, "the file has");
   }
   if (!in.is_open() || in.bad()) {
-    fail_trace(file, "the file cannot be read; name a trace that is there");
+    const std::string why = errno != 0 ? std::strerror(errno) : "reading failed";
+    fail_trace(file, "the file cannot be read: " + why + "; name a trace that is there");
   }
   return content;
 }
@@ -58,7 +62,11 @@ std::string gunzip(std::string_view content, std::string_view name, std::size_t 
   int status = Z_OK;
   while (!content.empty() || status == Z_OK) {
     if (status == Z_STREAM_END) {  // another member follows
-      if (!looks_like_gzip(content)) break;
+      if (content.find_first_not_of('\0') == std::string_view::npos) break;  // padding
+      if (!looks_like_gzip(content)) {
+        fail_trace(name, "gzip is followed by " + std::to_string(content.size()) +
+                             " bytes that are no gzip; only more of it, or zeros, may follow");
+      }
       inflateReset(&stream);
     }
     const std::size_t some = std::min(content.size(), kChunk);

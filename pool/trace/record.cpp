@@ -1,15 +1,11 @@
 // The recorder's place in the pool.
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 #include "forebay/pool/error.hpp"
 #include "forebay/pool/pool.hpp"
 #include "pool/pool_impl.hpp"
+#include "pool/trace/target_file.hpp"
 
 namespace forebay::pool {
 
@@ -30,16 +26,11 @@ Trace Pool::Impl::trace() const {
 
 void Pool::write_trace(const std::string& file) const {
   const std::string content = encode_trace(trace());
-  // Under another name first, so that nobody ever reads a half of it.
-  const std::string unfinished = file + "." + std::to_string(::getpid()) + ".unfinished";
-  std::ofstream out(unfinished, std::ios::binary);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.close();
-  const bool written = !out.fail() && std::rename(unfinished.c_str(), file.c_str()) == 0;
-  if (written) return;
-  const std::string reason = std::strerror(errno);
-  std::remove(unfinished.c_str());
-  throw Error("pool: the trace cannot be written to '" + file + "': " + reason +
+  TargetFile target;
+  int error = target.open(file);
+  if (error == 0) error = target.write(content);
+  if (error == 0) return;
+  throw Error("pool: the trace cannot be written to '" + file + "': " + std::strerror(error) +
               "; name a file in a folder that you may write to");
 }
 

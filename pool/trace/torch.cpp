@@ -38,6 +38,10 @@ class Snapshot {
           "the pickle has no device_traces; a snapshot of PyTorch with a recorded history is "
           "allowed (torch.cuda.memory._record_memory_history())");
     }
+    if (pickle_.kind(*traces) != Pickle::Kind::list) {
+      fail_trace(name_, std::string("device_traces is ") + kind_of(*traces) +
+                            "; a list with a list of events for each device is allowed");
+    }
     choose_device(pickle_.items(*traces), options);
   }
 
@@ -82,10 +86,31 @@ class Snapshot {
   }
 
  private:
+  /// What stands where something else belongs, for messages.
+  const char* kind_of(Value value) const {
+    switch (pickle_.kind(value)) {
+      case Pickle::Kind::none:
+        return "None";
+      case Pickle::Kind::list:
+        return "a list";
+      case Pickle::Kind::dict:
+        return "a dictionary";
+      case Pickle::Kind::text:
+      case Pickle::Kind::bytes:
+        return "a text";
+      default:
+        return "a number";
+    }
+  }
+
   void choose_device(const std::vector<Value>& traces, const TraceOptions& options) {
     std::string with_events;
     std::size_t count = 0;
     for (std::size_t i = 0; i < traces.size(); ++i) {
+      if (pickle_.kind(traces[i]) != Pickle::Kind::list) {
+        fail_trace(name_, "device_traces[" + std::to_string(i) + "] is " + kind_of(traces[i]) +
+                              "; a list of events is allowed");
+      }
       if (pickle_.items(traces[i]).empty()) continue;
       device_ = i;
       if (++count <= 8) with_events += (count == 1 ? "" : ", ") + std::to_string(i);
@@ -97,7 +122,8 @@ class Snapshot {
                               "; there are those of: " + (count == 0 ? "none" : with_events));
       }
     } else if (count > 1) {
-      fail_trace(name_, "there are events of the devices " + with_events + "; choose one of them");
+      fail_trace(name_, "there are events of the devices " + with_events +
+                            "; choose one of them with --trace-device N");
     }
     if (device_ < traces.size()) events_ = &pickle_.items(traces[device_]);
   }
@@ -151,6 +177,10 @@ class Snapshot {
   void add_live_blocks(const std::unordered_set<std::uint64_t>& known, std::vector<Event>* blocks) {
     const auto segments = pickle_.find(pickle_.root(), "segments");
     if (!segments) return;
+    if (pickle_.kind(*segments) != Pickle::Kind::list) {
+      fail_trace(name_, std::string("segments is ") + kind_of(*segments) +
+                            "; a list of segments is allowed");
+    }
     TraceBuilder place(name_, "segment", BlockNames::reused);
     const std::vector<Value>& list = pickle_.items(*segments);
     std::size_t visited = 0;
@@ -159,7 +189,9 @@ class Snapshot {
       require_few_keys(place, list[i]);
       if (pickle_.find(list[i], "device") && count(place, list[i], "device") != device_) continue;
       const auto inside = pickle_.find(list[i], "blocks");
-      if (!inside) place.fail("it has no blocks");
+      if (!inside || pickle_.kind(*inside) != Pickle::Kind::list) {
+        place.fail("it has no list of blocks; a segment is a dictionary with one");
+      }
       std::uint64_t address = 0;
       bool first = true;
       for (const Value block : pickle_.items(*inside)) {

@@ -10,6 +10,7 @@
 #include "runtime/cuda/cuda_vmm_source.hpp"
 #include "runtime/cuda/kernel_cache.hpp"
 #include "runtime/cuda/peers.hpp"
+#include "runtime/make_pool.hpp"
 
 namespace forebay::cuda {
 
@@ -143,15 +144,14 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
       timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       pinned_timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       kernels_(std::make_unique<KernelCache>(*this, std::move(compiler))) {
-  const auto warn = [](std::string_view line) { log(LogLevel::warn, line); };
   if (config_.pinned.capacity == 0) {
     constexpr std::size_t kPinnedCapacity = std::size_t{1} << 30;
     config_.pinned.capacity = std::min(kPinnedCapacity, pinned_memory_->traits().total);
   }
-  pool_ = pool::Pool(memory_, timeline_, config_.pool, warn,
-                     std::make_shared<CudaTools>(context_, timeline_, false));
-  pinned_ = pool::Pool(pinned_memory_, pinned_timeline_, config_.pinned, warn,
-                       std::make_shared<CudaTools>(context_, pinned_timeline_, true));
+  pool_ = make_pool("pool", memory_, timeline_, config_.pool,
+                    std::make_shared<CudaTools>(context_, timeline_, false));
+  pinned_ = make_pool("pinned", pinned_memory_, pinned_timeline_, config_.pinned,
+                      std::make_shared<CudaTools>(context_, pinned_timeline_, true));
   config_.pool = pool_.config();
   config_.pinned = pinned_.config();
 }

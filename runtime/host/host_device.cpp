@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "forebay/runtime/log.hpp"
 #include "runtime/host/host_memory.hpp"
 #include "runtime/host/host_tools.hpp"
+#include "runtime/make_pool.hpp"
 
 namespace forebay::host {
 
@@ -55,9 +55,7 @@ HostDevice::HostDevice(DeviceInfo info, Config config)
     : Device(std::move(info), std::move(config)),
       source_(std::make_shared<HostSource>(info_.total_bytes)),
       timeline_(std::make_shared<HostTimeline>()) {
-  pool_ = pool::Pool(
-      source_, timeline_, config_.pool, [](std::string_view line) { log(LogLevel::warn, line); },
-      std::make_shared<HostTools>());
+  pool_ = make_pool("pool", source_, timeline_, config_.pool, std::make_shared<HostTools>());
   pinned_ = pool_;
   config_.pool = pool_.config();
 }

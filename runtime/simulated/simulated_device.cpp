@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "forebay/runtime/log.hpp"
+#include "runtime/make_pool.hpp"
 
 namespace forebay::simulated {
 
@@ -39,8 +39,7 @@ SimulatedDevice::SimulatedDevice(DeviceInfo info, Config config, std::uint64_t e
       source_(std::make_shared<pool::SimulatedSource>(
           pool::SimulatedSource::Options{.total = info_.total_bytes})),
       timeline_(std::make_shared<pool::LaggedTimeline>(event_lag)) {
-  pool_ = pool::Pool(source_, timeline_, config_.pool,
-                     [](std::string_view line) { log(LogLevel::warn, line); });
+  pool_ = make_pool("pool", source_, timeline_, config_.pool);
   pinned_ = pool_;
   config_.pool = pool_.config();
 }

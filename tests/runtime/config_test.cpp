@@ -294,6 +294,46 @@ TEST_CASE("Files are read, and named when they cannot be") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("Every mistake of a file is told, and none that only another one makes") {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("forebay-mistakes-" + std::to_string(getpid()) + ".json");
+  const auto mistakes = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    std::vector<std::string> found = Config::mistakes(file);
+    for (std::string& line : found) {
+      CHECK(line.rfind(file.string() + ": ", 0) == 0);
+      line = line.substr(file.string().size() + 2,
+                         line.find(": ", file.string().size() + 2) - file.string().size() - 2);
+    }
+    return found;
+  };
+  using Pointers = std::vector<std::string>;
+  CHECK(mistakes("{}").empty());
+  CHECK(mistakes(R"({"pool": {"colour": 1, "capacity": "much", "handle_size": "3 MiB",
+                              "points": {"every_frees": 0}, "slab": 5,
+                              "debug": {"fill": true, "fill": false}},
+                     "pinned": {"mode": "passthrough", "handle_count": 4},
+                     "host": {"threads": 2000}, "news": {}})") ==
+        Pointers{"/pool/debug/fill", "/host/threads", "/news", "/pool/capacity", "/pool/colour",
+                 "/pool/points/every_frees", "/pool/slab", "/pinned/handle_count",
+                 "/pool/handle_size"});
+  // With the default of slab/max_block, buddy/max_block would be too small.
+  CHECK(
+      mistakes(R"({"pool": {"slab": {"max_block": "8 kB"}, "buddy": {"max_block": "16 KiB"}}})") ==
+      Pointers{"/pool/slab/max_block"});
+  CHECK(mistakes(R"({"pool": {"capacity": "4 MiB", "soft_limit": "8 MiB"}, "a": 1})") ==
+        Pointers{"/a", "/pool/soft_limit"});
+  CHECK(mistakes(R"({"a": 1, "a": 2, "b" 3})") == Pointers{"not JSON"});
+  CHECK(mistakes(std::string((1 << 20) + 1, ' ')).size() == 1);
+  std::string many = "{";
+  for (int i = 0; i < 5000; ++i) many += "\"k" + std::to_string(i) + "\": 1, ";
+  CHECK(mistakes(many + "\"k\": 1}").size() == 101);
+  CHECK(mistakes(many + "\"k\": 1}").back() == "more than 99 mistakes; those above come first");
+  std::filesystem::remove(file);
+  REQUIRE(Config::mistakes(file).size() == 1);
+  CHECK(Config::mistakes(file)[0] == file.string() + ": cannot be read: No such file or directory");
+}
+
 TEST_CASE("A damaged file gives a configuration or one line, never anything else") {
   std::mt19937 random(20260101);
   const std::string whole = Config{}.to_json();

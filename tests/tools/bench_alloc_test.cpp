@@ -17,6 +17,36 @@ std::vector<std::string> with(std::vector<std::string> more) {
 
 }  // namespace
 
+TEST_CASE("bench alloc records its trace and tells what is left, on every device") {
+  const Folder folder;
+  const std::string trace = folder.file("a.trace"), leaks = folder.file("l.json");
+  for (const char* device : {"simulated", "host"}) {
+    INFO(device);
+    const Outcome outcome = run_forebay(
+        with({"--device", device, "--cases", "pair,own-streams", "--bytes", "256", "--live", "10",
+              "--threads", "2", "--thread-bytes", "4KiB", "--trace", trace, "--leaks", leaks}));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK(run_forebay({"replay", trace}).code == 0);
+    CHECK(run_forebay({"leaks", leaks, "--fail"}).code == 0);
+  }
+}
+
+TEST_CASE("bench alloc takes keys that need memory where there is some, also for the controls") {
+  const std::vector<std::string> words =
+      with({"--cases", "own-streams", "--threads", "1", "--thread-bytes", "4KiB", "--config",
+            FOREBAY_SOURCE_DIR "/configs/debug.json", "--device"});
+  std::vector<std::string> on_host = words, simulated = words;
+  on_host.emplace_back("host");
+  simulated.emplace_back("simulated");
+  const Outcome outcome = run_forebay(on_host);
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  const Outcome refused = run_forebay(simulated);
+  CHECK(refused.code == 2);
+  CHECK(refused.err.find("--device host or --device cuda") != std::string::npos);
+}
+
 TEST_CASE("bench alloc runs every case and writes rows with every key") {
   const Folder folder;
   const std::string file = folder.file("alloc.json");

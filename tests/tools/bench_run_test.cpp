@@ -52,6 +52,10 @@ TEST_CASE("files are found writable before anything else is done") {
     CHECK_THROWS_AS(BenchRun(options), UsageError);
     options.leaks_file.clear();
   }
+  options.config_file = folder.with("c.json", "{}");
+  options.json_file = folder.file("./c.json");
+  CHECK_THROWS_AS(BenchRun(options), UsageError);
+  CHECK(Folder::read(options.config_file) == "{}");
 }
 
 TEST_CASE("finish writes the results, and the statistics as they were when taken") {

@@ -32,3 +32,24 @@ TEST_CASE("what is no capacity is a wrong question") {
     }
   }
 }
+
+TEST_CASE("a capacity that is too small, too large or no number says what is allowed") {
+  const auto refusal = [](const char* text, std::uint64_t peak) -> std::string {
+    try {
+      static_cast<void>(parse_capacity(text, peak));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* text : {"infx", "nanx", "inf", "-infx"}) {
+    INFO(text);
+    CHECK(refusal(text, kMiB) == std::string("--capacity takes a size such as 8GiB, or a multiple "
+                                             "of the trace's peak such as 1.02x, not '") +
+                                     text + "'");
+    CHECK(refusal(text, 0) == refusal(text, kMiB));
+  }
+  CHECK(refusal("99999999999x", kMiB) ==
+        "--capacity 99999999999x is more than 128 TiB; from 2 MiB to 128 TiB are allowed");
+  CHECK(refusal("0.5x", 2 * kMiB) == "--capacity 0.5x is 1 MiB; from 2 MiB to 128 TiB are allowed");
+}

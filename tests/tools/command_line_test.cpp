@@ -107,6 +107,37 @@ TEST_CASE("values that are not allowed never reach the command") {
   CHECK(values.runs == 0);
 }
 
+TEST_CASE("an empty value never reaches the command, and is not dropped") {
+  Values values;
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--text", ""},
+                                             {"--text="},
+                                             {"--bare", ""},
+                                             {"--bare="},
+                                             {"--number", ""},
+                                             {"--number="},
+                                             {"--choice", ""},
+                                             {"--choice="},
+                                             {""},
+                                             {"--flag", ""},
+                                             {"--text", "a", ""}}) {
+    INFO(words[0]);
+    std::vector<std::string> all = {"one"};
+    all.insert(all.end(), words.begin(), words.end());
+    CHECK(run(values, all) == kUsage);
+  }
+  CHECK(values.runs == 0);
+  CHECK(run(values, {"one", "--text=a=", "file="}) == kDone);
+  CHECK(values.text == "a=");
+  check_usage({"replay", "t", "--capacity", ""}, {"--capacity takes SIZE|1.02x, not ''"});
+  check_usage({"replay", "t", "--json="}, {"--json takes FILE|-, not ''"});
+  check_usage({"bench", "reinit", "--stats", ""}, {"--stats takes FILE|-, not ''"});
+  check_usage({"bench", "alloc", "--config", ""}, {"--config takes FILE, not ''"});
+  check_usage({"bench", "alloc", "--live", ""}, {"--live takes LIST, not ''"});
+  check_usage({"devices", "--json", ""}, {"--json takes FILE|-, not ''"});
+  check_usage({"config", "show", ""}, {"an argument is empty"});
+}
+
 TEST_CASE("the exit code says whose fault it was") {
   Values values;
   CHECK(run(values, {"one", "--text", "usage"}) == kUsage);

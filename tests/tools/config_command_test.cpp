@@ -52,6 +52,21 @@ TEST_CASE("config check says in one line what is wrong and where") {
   CHECK(run_forebay({"config", "check"}).code == 2);
 }
 
+TEST_CASE("config check has one line for each mistake") {
+  const Folder folder;
+  const std::string file = folder.with(
+      "bad.json",
+      R"({"pool": {"colour": 1, "capacity": "much", "soft_limit": "4 GiB"}, "log": {"level": 3}})");
+  const Outcome outcome = run_forebay({"config", "check", file});
+  INFO(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.empty());
+  CHECK(forebay::test::lines(outcome.err) == 3);
+  for (const char* pointer : {"/pool/colour", "/pool/capacity", "/log/level"}) {
+    CHECK(outcome.err.find("forebay: " + file + ": " + pointer + ": ") != std::string::npos);
+  }
+}
+
 TEST_CASE("config schema is JSON that names the keys") {
   const Outcome schema = run_forebay({"config", "schema"});
   CHECK(schema.code == 0);

@@ -35,4 +35,8 @@ TEST_CASE("what cannot be read or never ends is refused by name") {
     CHECK(refusal(file).find("'" + file + "'") != std::string::npos);
     CHECK(refusal(file).find("--stats has written") != std::string::npos);
   }
+  CHECK(refusal(folder.file("missing")).find("': No such file or directory; ") !=
+        std::string::npos);
+  CHECK(refusal(folder.file("")).find("': Is a directory; ") != std::string::npos);
+  CHECK(refusal("").find("'': No such file or directory; ") != std::string::npos);
 }

@@ -22,6 +22,10 @@ TEST_CASE("look-ups answer only what is there and of the type") {
   CHECK_FALSE(d.number("/z").has_value());
   CHECK(d.members("/a") == std::vector<std::string>{"b"});
   CHECK(d.members("/t").empty());
+  CHECK(d.is_array("/a/b"));
+  CHECK_FALSE(d.is_array("/a"));
+  CHECK(d.is_object("/a"));
+  CHECK_FALSE(d.is_object("/gone"));
   CHECK(d.json("/a/b") == "[1,2.5,\"x\"]");
   CHECK(d.json("/gone") == "null");
 }

@@ -55,17 +55,28 @@ TEST_CASE("leaks --fail ends with 1 if anything was live") {
 
 TEST_CASE("leaks refuses what is no report in one line") {
   const Folder folder;
-  const auto without = [](std::string text, const std::string& part) {
+  const auto with = [](std::string text, const std::string& part, const std::string& other) {
     const std::size_t place = text.find(part);
     REQUIRE(place != std::string::npos);
-    return text.replace(place, part.size(), "");
+    return text.replace(place, part.size(), other);
+  };
+  const auto without = [&](const std::string& text, const std::string& part) {
+    return with(text, part, "");
   };
   const std::string good = document(to_json(example()));
   for (const std::string& file :
        {folder.with("empty", ""), folder.with("other", R"({"schema": "forebay.stats/1"})"),
         folder.with("no pool", R"({"schema": "forebay.leaks/1"})"),
         folder.with("no tag", without(good, R"("tag": "adam.moments", )")),
-        folder.with("no bytes", without(good, R"("bytes": 6000, )")), folder.file("missing")}) {
+        folder.with("no bytes", without(good, R"("bytes": 6000, )")),
+        folder.with("more blocks", with(good, R"("blocks": 3)", R"("blocks": 4)")),
+        folder.with("fewer bytes", with(good, R"("bytes": 6000)", R"("bytes": 5999)")),
+        folder.with("no site", with(good, R"("site": [])", R"("site": {})")),
+        folder.with("site of text", with(good, R"("site": [])", R"("site": "main")")),
+        folder.with("groups", with(good, R"("groups": [)", R"("groups": {}, "g": [)")),
+        folder.with("device", with(good, R"("device": "cuda:0")", R"("device": 5)")),
+        folder.with("time", with(good, R"("time": ")", R"("time": 5, "t": ")")),
+        folder.file("missing")}) {
     INFO(file);
     const Outcome outcome = run_forebay({"leaks", file});
     CHECK(outcome.code == 1);

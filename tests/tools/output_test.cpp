@@ -5,6 +5,7 @@
 #include "forebay/pool/error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/tools/child.hpp"
+#include "tools/forebay/command.hpp"
 
 using forebay::Error;
 using forebay::test::Folder;
@@ -12,6 +13,8 @@ using forebay::test::Outcome;
 using forebay::test::run_forebay_into;
 using forebay::tools::OutputFile;
 using forebay::tools::printable;
+using forebay::tools::require_distinct;
+using forebay::tools::UsageError;
 
 TEST_CASE("a file is replaced as a whole, and not before it is written") {
   const Folder folder;
@@ -26,13 +29,11 @@ TEST_CASE("a file is replaced as a whole, and not before it is written") {
   CHECK(Folder::read(path) == "short");
 }
 
-TEST_CASE("a file that was made for nothing is gone again") {
+TEST_CASE("a file is not there before it is written") {
   const Folder folder;
-  {
-    const OutputFile file(folder.file("new"));
-    CHECK(std::filesystem::exists(folder.file("new")));
-  }
-  CHECK_FALSE(std::filesystem::exists(folder.file("new")));
+  const OutputFile file(folder.file("new"));
+  CHECK_FALSE(
+      std::filesystem::exists(folder.file("new")));  // so the end of the process leaves none
 }
 
 TEST_CASE("no name means no output") {
@@ -51,10 +52,32 @@ TEST_CASE("a file that cannot be opened is refused at once, and a full disk when
 
 TEST_CASE("two names of one file are found out") {
   const Folder folder;
-  const OutputFile file(folder.file("a"));
-  CHECK(file.is_same_file(OutputFile(folder.file("./a"))));
-  CHECK_FALSE(file.is_same_file(OutputFile(folder.file("b"))));
-  CHECK_FALSE(OutputFile("").is_same_file(OutputFile("")));
+  const std::string a = folder.file("a"), dotted = folder.file("./a"), b = folder.file("b"), none;
+  const OutputFile first(a), same(dotted), other(b), unwanted, dash("-");
+  require_distinct({{"--a", first, a}, {"--b", other, b}, {"--c", unwanted, none}}, {});
+  require_distinct({{"--a", unwanted, none}, {"--b", unwanted, none}}, {{"--config", none}});
+  CHECK_THROWS_AS(require_distinct({{"--a", first, a}, {"--b", same, dotted}}, {}), UsageError);
+  CHECK_THROWS_AS(require_distinct({{"--a", dash, "-"}, {"--b", dash, "-"}}, {}), UsageError);
+}
+
+TEST_CASE("a file that is read is never written, whatever it is called") {
+  const Folder folder;
+  const std::string in = folder.with("in", "x");
+  std::filesystem::create_symlink("in", folder.file("link"));
+  std::filesystem::create_hard_link(in, folder.file("hard"));
+  for (const char* name : {"in", "./in", "link", "hard"}) {
+    const std::string out = folder.file(name);
+    const OutputFile file(out);
+    try {
+      require_distinct({{"--json", file, out}}, {{"--config", folder.file("c")}, {"TRACE", in}});
+      FAIL(name);
+    } catch (const UsageError& error) {
+      CHECK(error.what() == "--json '" + out + "' is the file that TRACE '" + in +
+                                "' reads; give each a file of its own");
+    }
+  }
+  const OutputFile null("/dev/null");  // nothing is lost in it
+  require_distinct({{"--json", null, "/dev/null"}}, {{"TRACE", "/dev/null"}});
 }
 
 TEST_CASE("standard output that cannot be written is a failure in one line") {
@@ -73,14 +96,18 @@ TEST_CASE("standard output that cannot be written is a failure in one line") {
   }
 }
 
-TEST_CASE("a closed standard output leaves files as they are meant") {
+TEST_CASE("a closed standard output loses what was meant for it, which is told, and no file") {
   const Folder folder;
   const Outcome outcome =
       run_forebay_into("", {"bench", "reinit", "--iters", "1", "--inner-steps", "1", "--device",
                             "host", "--json", folder.file("out")});
   INFO(outcome.err);
-  CHECK(outcome.code == 0);
+  CHECK(outcome.code == 1);
+  CHECK(forebay::test::lines(outcome.err) == 1);
   CHECK(Folder::read(folder.file("out")).rfind("{", 0) == 0);
+  const std::string trace = folder.with("t.csv", "1,alloc,1,5,0\n");
+  CHECK(run_forebay_into("", {"replay", trace}).code == 1);
+  CHECK(run_forebay_into("", {"replay", trace, "--json", "-"}).code == 1);
 }
 
 TEST_CASE("control characters are printed as what they are") {

@@ -67,6 +67,15 @@ TEST_CASE("every format replays, on the host as well and with stamps") {
   }
 }
 
+TEST_CASE("replay says which devices it takes, auto among them") {
+  CHECK(replay({"--help"}).out.find("simulated|auto|host|cuda[:N]") != std::string::npos);
+  CHECK(replay({kTrace, "--device", "gpu"}).err.find("simulated, auto, host, cuda or cuda:N") !=
+        std::string::npos);
+  CHECK(replay({"--help"}).out.find("events later (32)") != std::string::npos);
+  const Outcome json = replay({kTrace, "--json", "-"});
+  CHECK(JsonDocument(json.out, "output").count("/event_lag") == 32U);
+}
+
 TEST_CASE("a replay that fails exits with 1, and its JSON says where") {
   const Outcome outcome = replay({kTrace, "--capacity", "0.5x", "--json", "-"});
   CHECK(outcome.code == 1);
@@ -90,6 +99,9 @@ TEST_CASE("a replay that is asked wrongly exits with 2") {
                                              {kTrace, "--capacity", "1KiB"},
                                              {kTrace, "--repeat", "0"},
                                              {kTrace, "--event-lag", "-1"},
+                                             {kTrace, "--device", "host", "--event-lag", "32"},
+                                             {kTrace, "--device", "auto", "--event-lag", "32"},
+                                             {kTrace, "--capacity", "infx"},
                                              {kTrace, "--trace-device", "x"},
                                              {kTrace, "--detail"},
                                              {kTrace, "--json", "-", "--stats", "-"}}) {
@@ -98,6 +110,29 @@ TEST_CASE("a replay that is asked wrongly exits with 2") {
     CHECK(outcome.code == 2);
     CHECK(forebay::test::lines(outcome.err) == 1);
   }
+}
+
+TEST_CASE(
+    "a key that needs memory is refused where there is none, with the devices that have some") {
+  const std::string debug = FOREBAY_SOURCE_DIR "/configs/debug.json";
+  const Outcome outcome = replay({kTrace, "--config", debug});
+  CHECK(outcome.code == 2);
+  CHECK(forebay::test::lines(outcome.err) == 1);
+  CHECK(outcome.err.find("/pool/debug/fill: must be false on the simulated device") !=
+        std::string::npos);
+  CHECK(outcome.err.find("--device host or --device cuda") != std::string::npos);
+}
+
+TEST_CASE("a replay never writes over what it reads") {
+  const Folder folder;
+  const std::string text = "1,alloc,1,5,0\n";
+  const std::string trace = folder.with("t.csv", text), config = folder.with("c.json", "{}");
+  for (const char* option : {"--json", "--stats"}) {
+    CHECK(replay({trace, option, folder.file("./t.csv")}).code == 2);
+    CHECK(replay({trace, "--config", config, option, config}).code == 2);
+  }
+  CHECK(Folder::read(trace) == text);
+  CHECK(Folder::read(config) == "{}");
 }
 
 TEST_CASE("a bad trace is one line, and exits with 1") {

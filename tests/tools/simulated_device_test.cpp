@@ -17,7 +17,27 @@ TEST_CASE("a simulated device gives more memory than any machine has") {
   for (void* block : blocks) device->pool().deallocate(block, stream);
   CHECK(device->pool().validate().empty());
   CHECK(device->stats_json().find("\"name\": \"simulated\"") != std::string::npos);
+  CHECK(device->stats_json().find("\"kind\": \"simulated\"") != std::string::npos);
+  CHECK(device->id() == "simulated");
   CHECK(device->create_stream().id() != stream);
+}
+
+TEST_CASE("a simulated device refuses keys that need memory, with the way to some") {
+  const auto refusal = [](const Config& config) -> std::string {
+    try {
+      static_cast<void>(SimulatedDevice::open(config));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Config fill, canary;
+  fill.pool.debug_fill = true;
+  canary.pool.debug_canary = 256;
+  CHECK(refusal(fill) ==
+        "/pool/debug/fill: must be false on the simulated device, which has no memory to write or "
+        "read; give --device host or --device cuda");
+  CHECK(refusal(canary).find("/pool/debug/canary: must be 0 on the simulated device") == 0);
 }
 
 TEST_CASE("the configuration's capacity is a simulated device's limit") {

@@ -32,6 +32,36 @@ TEST_CASE("stats shows a dump that does not add up, and says so") {
   CHECK(outcome.err.find("16777217") != std::string::npos);
 }
 
+TEST_CASE("stats checks what stands beside the pool, too") {
+  const Folder folder;
+  const std::string file = folder.file("s.json");
+  REQUIRE(run_forebay({"bench", "cold-start", "--device", "host", "--tensors", "2", "--loops", "1",
+                       "--shape", "64,64", "--stats", file, "--detail"})
+              .code == 0);
+  const std::string good = Folder::read(file);
+  CHECK(run_forebay({"stats", file}).code == 0);
+  const auto check = [&](const std::string& from, const std::string& to, const char* says) {
+    std::string text = good;
+    const std::size_t place = text.find(from);
+    INFO(from);
+    REQUIRE(place != std::string::npos);
+    const Outcome outcome =
+        run_forebay({"stats", folder.with("w.json", text.replace(place, from.size(), to))});
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(forebay::test::lines(outcome.err) == 1);
+    CHECK(outcome.err.find(says) != std::string::npos);
+  };
+  check("\"used\": ", "\"used\": 1", "device.used + device.free = device.total does not hold");
+  check("\"used\": ", "\"used\": -", "no whole number at /device/used");
+  check("\"leaks\": [", "\"leaks\": [{\"bytes\": 1, \"blocks\": 0}, ",
+        "sum of leaks[].bytes = requested does not hold");
+  check("\"leaks\": [", "\"leaks\": [{\"bytes\": 0, \"blocks\": 1}, ",
+        "sum of leaks[].blocks = allocations.live does not hold");
+  check("\"leaks\": [", "\"leaks\": [{\"bytes\": 0}, ", "no whole number at /leaks/0/blocks");
+  check("\"leaks\": [", "\"leaks\": {}, \"l\": [", "no list at /leaks");
+}
+
 TEST_CASE("stats refuses what is no dump in one line") {
   const Folder folder;
   for (const std::string& file :

@@ -74,6 +74,23 @@ TEST_CASE("a dump may lack what was added later, and nothing else") {
             .find("/pool/streams/0/stranded") != std::string::npos);
 }
 
+TEST_CASE("lists, objects and their numbers are refused as anything else") {
+  const std::string json =
+      R"({"schema": "forebay.stats/1", "pool": )" + pool::to_json(read(example())) + "}";
+  CHECK(refusal(json).empty());
+  CHECK(refusal(replaced(json, R"("streams": [)", R"("streams": {}, "s": [)")) ==
+        "'dump.json' has no list at /pool/streams, where every forebay.stats/1 has one");
+  CHECK(refusal(replaced(json, R"("free_below": {)", R"("free_below": [], "f": {)")) ==
+        "'dump.json' has no object at /pool/fragmentation/free_below, where every forebay.stats/1 "
+        "has one");
+  for (const char* key : {"many", "", "1x", "-1", "01", " 1", "99999999999999999999"}) {
+    CHECK(refusal(replaced(json, R"("free_below": {")",
+                           R"("free_below": {")" + std::string(key) + R"(": 1, ")")) ==
+          "'dump.json' has the key '" + std::string(key) +
+              "' at /pool/fragmentation/free_below, where every forebay.stats/1 has whole numbers");
+  }
+}
+
 TEST_CASE("the table names the device and shows the pool, kernels and fusion") {
   const std::string table = stats_table(JsonDocument(example(), "dump.json"), "dump.json");
   INFO(table);

@@ -97,6 +97,8 @@ class BenchReinit final : public Command {
       throw UsageError("--pairs compares iterations after the warm-up; give --iters 12 or more");
     }
     OutputFile json_file(common_.json_file);
+    require_distinct({{"--json", json_file, common_.json_file}},
+                     {{"--config", common_.config_file}});
     const bool quiet = json_file.is_standard_output();
     Progress progress("reinit pair", pairs_);
     std::vector<ReinitPair> pairs;

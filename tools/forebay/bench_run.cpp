@@ -32,8 +32,8 @@ Runtime make_runtime(const BenchOptions& options, const std::function<void(Confi
 
 }  // namespace
 
-void BenchOptions::declare(OptionSet& options) {
-  options.text("device", device, "auto|host|cuda[:N]", "where to compute");
+void BenchOptions::declare(OptionSet& options, const char* devices, const char* of) {
+  options.text("device", device, devices, of);
   options.text("config", config_file, "FILE", "configuration, see 'forebay config schema'");
   options.text("json", json_file, "FILE|-", "write the results as JSON; - is standard output");
   options.text("stats", stats_file, "FILE|-", "write the device's statistics (forebay.stats/1)");
@@ -62,7 +62,8 @@ BenchRun::BenchRun(const BenchOptions& options, const std::function<void(Config&
       runtime_(make_runtime((require_distinct({{"--json", json_, options.json_file},
                                                {"--stats", stats_, options.stats_file},
                                                {"--trace", trace_, options.trace_file},
-                                               {"--leaks", leaks_, options.leaks_file}}),
+                                               {"--leaks", leaks_, options.leaks_file}},
+                                              {{"--config", options.config_file}}),
                              options),
                             adjust)),
       simulated_(options.device == "simulated" ? simulated(runtime_.config()) : nullptr),

@@ -21,7 +21,9 @@ struct BenchOptions {
   std::string leaks_file;
   bool detail = false;  ///< all that a device can tell goes into stats_file
 
-  void declare(OptionSet& options);
+  /// `devices` and `of` tell in the help which devices there are, and what for.
+  void declare(OptionSet& options, const char* devices = "auto|host|cuda[:N]",
+               const char* of = "where to compute");
 };
 
 /// Whether `id` is auto, host, cuda or cuda:N.

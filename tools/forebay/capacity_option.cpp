@@ -1,6 +1,7 @@
 #include "tools/forebay/capacity_option.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "runtime/size_text.hpp"
@@ -16,7 +17,10 @@ std::optional<std::size_t> multiple_of(const std::string& text, std::uint64_t pe
   double factor = 0;
   const char* end = text.data() + text.size() - 1;
   const auto [stop, error] = std::from_chars(text.data(), end, factor, std::chars_format::fixed);
-  if (error != std::errc{} || stop != end || !(factor > 0)) return std::nullopt;
+  // "inf" and "nan" are numbers too, but no factors.
+  if (error != std::errc{} || stop != end || !(factor > 0) || !std::isfinite(factor)) {
+    return std::nullopt;
+  }
   const double bytes = factor * static_cast<double>(peak);
   return bytes >= static_cast<double>(kMost) ? kMost + 1 : static_cast<std::size_t>(bytes);
 }
@@ -33,7 +37,8 @@ std::size_t parse_capacity(const std::string& text, std::uint64_t peak) {
         text + "'");
   }
   if (*bytes < kLeast || *bytes > kMost) {
-    throw UsageError("--capacity " + text + " is " + format_size(*bytes) +
+    throw UsageError("--capacity " + text + " is " +
+                     (*bytes > kMost ? "more than 128 TiB" : format_size(*bytes)) +
                      "; from 2 MiB to 128 TiB are allowed");
   }
   return *bytes;

@@ -31,7 +31,7 @@ struct Range {
 };
 
 /// The options of one subcommand. Each call binds an option to a variable that outlives the set and
-/// keeps its value when the option is not given. Names carry no dashes.
+/// keeps its value when the option is not given. Names carry no dashes. No value may be empty.
 class OptionSet {
  public:
   OptionSet() = default;

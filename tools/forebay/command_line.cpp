@@ -64,7 +64,8 @@ class CliOptions final : public OptionSet {
           }
         },
         // A value outside the range stands for an option that is not given.
-        with_default(help, target < range.least ? "" : std::to_string(target)));
+        with_default(help,
+                     target < range.least || target > range.most ? "" : std::to_string(target)));
     option->type_name("N")->take_last();
   }
 
@@ -164,12 +165,36 @@ Found find_command(const std::vector<std::unique_ptr<Command>>& commands, const 
   }
 }
 
+/// Refuses a value that is empty, which no option and no argument has a meaning for. `words` is a
+/// command's words after its path.
+void refuse_empty_values(CLI::App& app, const Words& words) {
+  const auto valued = [&app](const std::string& word) -> const CLI::Option* {
+    if (word.rfind("--", 0) != 0) return nullptr;
+    const CLI::Option* option = app.get_option_no_throw(word);
+    return option != nullptr && option->get_items_expected_max() > 0 ? option : nullptr;
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.empty()) {
+      const CLI::Option* option = i > 0 ? valued(words[i - 1]) : nullptr;
+      if (option == nullptr) throw UsageError("an argument is empty; leave it out, or name a file");
+      throw UsageError(words[i - 1] + " takes " + option->get_type_name() + ", not ''");
+    }
+    if (word.back() != '=' || word.find('=') + 1 != word.size()) continue;
+    const std::string name = word.substr(0, word.size() - 1);
+    if (const CLI::Option* option = valued(name)) {
+      throw UsageError(name + " takes " + option->get_type_name() + ", not ''");
+    }
+  }
+}
+
 ExitCode run_command(Command& command, Words options) {
   const std::string program = std::string("forebay ") + command.path();
   CLI::App app(command.summary(), program);
   app.footer(std::string("Example:\n  ") + command.example());
   CliOptions declared(app);
   command.declare(declared);
+  refuse_empty_values(app, options);
   std::reverse(options.begin(), options.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(options));
@@ -182,14 +207,13 @@ ExitCode run_command(Command& command, Words options) {
   return command.run();
 }
 
-/// One line, whatever a message looks like.
+}  // namespace
+
 void print_error(std::string line) noexcept {
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::fflush(stdout);
   std::fprintf(stderr, "forebay: %s\n", printable(line).c_str());
 }
-
-}  // namespace
 
 ExitCode run_command_line(const std::vector<std::unique_ptr<Command>>& commands,
                           const std::vector<std::string>& words) noexcept {

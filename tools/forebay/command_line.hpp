@@ -15,4 +15,7 @@ namespace forebay::tools {
 [[nodiscard]] ExitCode run_command_line(const std::vector<std::unique_ptr<Command>>& commands,
                                         const std::vector<std::string>& words) noexcept;
 
+/// "forebay: " and the message on standard error, as one line whatever it looks like.
+void print_error(std::string line) noexcept;
+
 }  // namespace forebay::tools

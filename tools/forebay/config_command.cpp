@@ -1,9 +1,12 @@
 // forebay config check|show|schema
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "forebay/pool/error.hpp"
 #include "forebay/runtime/config.hpp"
 #include "tools/forebay/bench_run.hpp"
+#include "tools/forebay/command_line.hpp"
 #include "tools/forebay/commands.hpp"
 
 namespace forebay::tools {
@@ -19,16 +22,18 @@ class ConfigCheck final : public Command {
   const char* path() const noexcept override { return "config check"; }
   const char* summary() const noexcept override { return "says whether a configuration is right"; }
   const char* example() const noexcept override {
-    return "forebay config check my.json   ('my.json is right', or what is wrong and where)";
+    return "forebay config check my.json   ('my.json is right', or a line for each mistake)";
   }
   void declare(OptionSet& options) override {
     options.argument("FILE", file_, true, "the configuration");
   }
   ExitCode run() override {
-    try {
-      static_cast<void>(Config::load(file_));
-    } catch (const ConfigError& error) {
-      throw Error(error.what());  // it was asked well; the answer is no
+    std::vector<std::string> mistakes = Config::mistakes(file_);
+    if (!mistakes.empty()) {
+      const std::string last = mistakes.back();
+      mistakes.pop_back();
+      for (const std::string& mistake : mistakes) print_error(mistake);
+      throw Error(last);  // it was asked well; the answer is no
     }
     print(file_ + " is right");
     return kDone;

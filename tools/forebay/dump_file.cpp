@@ -1,5 +1,7 @@
 #include "tools/forebay/dump_file.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "forebay/pool/error.hpp"
@@ -13,6 +15,7 @@ constexpr std::size_t kMaxMiB = 64;
 }  // namespace
 
 std::string read_dump(const std::string& file, const char* option) {
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::string text;
   for (char buffer[4096]; in.read(buffer, sizeof buffer) || in.gcount() > 0;) {
@@ -23,7 +26,9 @@ std::string read_dump(const std::string& file, const char* option) {
     }
   }
   if (!in.is_open() || in.bad()) {
-    throw Error("cannot read '" + file + "'; name a file that " + option + " has written");
+    const std::string why = errno != 0 ? std::strerror(errno) : "reading failed";
+    throw Error("cannot read '" + file + "': " + why + "; name a file that " + option +
+                " has written");
   }
   return text;
 }

@@ -65,6 +65,16 @@ std::size_t JsonDocument::size(const std::string& pointer) const {
   return found != nullptr && found->is_array() ? found->size() : 0;
 }
 
+bool JsonDocument::is_array(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr && found->is_array();
+}
+
+bool JsonDocument::is_object(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr && found->is_object();
+}
+
 std::string JsonDocument::json(const std::string& pointer) const {
   const Json* found = impl_->find(pointer);
   return found != nullptr ? found->dump() : "null";

@@ -28,6 +28,8 @@ class JsonDocument {
   [[nodiscard]] std::vector<std::string> members(const std::string& pointer) const;
   /// How many elements an array has; 0 for anything else.
   [[nodiscard]] std::size_t size(const std::string& pointer) const;
+  [[nodiscard]] bool is_array(const std::string& pointer) const;
+  [[nodiscard]] bool is_object(const std::string& pointer) const;
   /// What stands there as JSON on one line; "null" for nothing.
   [[nodiscard]] std::string json(const std::string& pointer) const;
 

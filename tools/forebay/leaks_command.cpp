@@ -25,6 +25,7 @@ class Reader {
     report.symbols = text("/symbols");
     report.blocks = count("/blocks");
     report.bytes = count("/bytes");
+    if (!document_.is_array(pool_ + "/groups")) refuse("/groups", "list");
     report.groups.resize(document_.size(pool_ + "/groups"));
     for (std::size_t i = 0; i < report.groups.size(); ++i) {
       const std::string place = "/groups/" + std::to_string(i);
@@ -35,11 +36,14 @@ class Reader {
       group.estimated_bytes = count(place + "/estimated_bytes");
       group.first = count(place + "/first");
       group.last = count(place + "/last");
+      if (!document_.is_array(pool_ + place + "/site")) refuse(place + "/site", "list");
       group.site.resize(document_.size(pool_ + place + "/site"));
       for (std::size_t frame = 0; frame < group.site.size(); ++frame) {
         group.site[frame] = text(place + "/site/" + std::to_string(frame));
       }
     }
+    require_sum("blocks", report.blocks, report.groups, &pool::LeakGroup::blocks);
+    require_sum("bytes", report.bytes, report.groups, &pool::LeakGroup::bytes);
     return report;
   }
 
@@ -60,6 +64,15 @@ class Reader {
     const auto found = document_.text(pool_ + place);
     if (!found) refuse(place, "text");
     return *found;
+  }
+  void require_sum(const char* name, std::uint64_t total,
+                   const std::vector<pool::LeakGroup>& groups,
+                   std::uint64_t pool::LeakGroup::*part) const {
+    std::uint64_t sum = 0;
+    for (const pool::LeakGroup& group : groups) sum += group.*part;
+    if (sum == total) return;
+    throw Error("'" + file_ + "' does not add up: " + pool_ + "/" + name + " is " +
+                std::to_string(total) + ", and its groups have " + std::to_string(sum));
   }
   [[noreturn]] void refuse(const std::string& place, const char* what) const {
     throw Error("'" + file_ + "' has no " + what + " at " + pool_ + place +
@@ -84,14 +97,15 @@ class Leaks final : public Command {
     options.flag("fail", fail_, "exit with 1 if anything was live");
   }
   ExitCode run() override {
+    OutputFile out("-");
+    require_distinct({{"standard output", out, file_}}, {{"FILE", file_}});
     const JsonDocument document(read_dump(file_, "--leaks"), file_);
     if (document.text("/schema") != "forebay.leaks/1") {
       throw Error("'" + file_ + "' is no forebay.leaks/1; 'forebay bench reinit --leaks FILE' " +
                   "makes one");
     }
-    std::string text = "device " + printable(document.text("/device").value_or("unknown")) +
-                       " at " + printable(document.text("/time").value_or("an unknown time")) +
-                       "\n";
+    std::string text = "device " + word(document, "/device", "unknown") + " at " +
+                       word(document, "/time", "an unknown time") + "\n";
     std::uint64_t live = 0;
     for (const char* pool : {"pool", "pinned"}) {
       const std::string place = std::string("/") + pool;
@@ -100,7 +114,7 @@ class Leaks final : public Command {
       text += std::string("\n") + pool + ": " + to_text(report);
       live += report.blocks;
     }
-    OutputFile("-").write(text);
+    out.write(text);
     if (fail_ && live > 0) {
       throw Error("'" + file_ + "' has " + std::to_string(live) + " live blocks");
     }
@@ -108,6 +122,16 @@ class Leaks final : public Command {
   }
 
  private:
+  /// A text that may be missing, but be nothing else.
+  std::string word(const JsonDocument& document, const char* pointer, const char* otherwise) const {
+    const auto found = document.text(pointer);
+    if (!found && document.json(pointer) != "null") {
+      throw Error("'" + file_ + "' has no text at " + pointer +
+                  ", where every forebay.leaks/1 has one");
+    }
+    return printable(found.value_or(otherwise));
+  }
+
   std::string file_;
   bool fail_ = false;
 };

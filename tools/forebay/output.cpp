@@ -4,10 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "forebay/pool/error.hpp"
 #include "tools/forebay/command.hpp"
@@ -15,73 +13,57 @@
 namespace forebay::tools {
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
-  if (path_.empty()) return;
-  if (is_standard_output()) {
-    descriptor_ = STDOUT_FILENO;
-    return;
-  }
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  remove_at_end_ = descriptor_ >= 0;
-  if (descriptor_ < 0 && errno == EEXIST) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  }
-  if (descriptor_ < 0) fail();
+  if (path_.empty() || is_standard_output()) return;
+  if (const int error = target_.open(path_); error != 0) fail(error);
 }
 
-OutputFile::~OutputFile() {
-  if (!wanted() || is_standard_output()) return;
-  ::close(descriptor_);
-  if (remove_at_end_) ::unlink(path_.c_str());
-}
-
-bool OutputFile::is_same_file(const OutputFile& other) const {
-  struct stat mine {};
-  struct stat theirs {};
-  return wanted() && other.wanted() && ::fstat(descriptor_, &mine) == 0 &&
-         ::fstat(other.descriptor_, &theirs) == 0 && mine.st_dev == theirs.st_dev &&
-         mine.st_ino == theirs.st_ino;
+std::optional<pool::FileIdentity> OutputFile::identity() const {
+  if (!is_standard_output()) return target_.identity();
+  struct stat found {};
+  if (::fstat(STDOUT_FILENO, &found) != 0) return std::nullopt;
+  return pool::FileIdentity{found.st_dev, found.st_ino, {}};
 }
 
 void OutputFile::write(std::string_view text) {
   if (!wanted()) return;
-  if (is_standard_output()) {
-    std::fflush(stdout);
-  } else {
-    // Pipes and devices cannot be cut, and need not be.
-    if (::ftruncate(descriptor_, 0) != 0 && errno != EINVAL) fail();
-  }
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail();
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (is_standard_output()) return;
-  remove_at_end_ = false;
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+  if (is_standard_output()) std::fflush(stdout);
+  const int error =
+      is_standard_output() ? pool::write_all(STDOUT_FILENO, text) : target_.write(text);
+  if (error != 0) fail(error);
 }
 
-void OutputFile::fail() const {
-  const std::string reason = std::strerror(errno);
-  throw Error("cannot write '" + path_ + "': " + reason +
+void OutputFile::fail(int error) const {
+  throw Error("cannot write '" + path_ + "': " + std::strerror(error) +
               "; name a file in a folder that you may write to, or - for standard output");
 }
 
-void require_distinct(std::initializer_list<NamedOutput> outputs) {
+void require_distinct(std::initializer_list<NamedOutput> outputs,
+                      std::initializer_list<NamedInput> inputs) {
   for (const NamedOutput& second : outputs) {
+    const auto identity = second.file.identity();
+    if (!identity) continue;
+    const std::string named = std::string(second.option) + " '" + second.name + "'";
+    for (const NamedInput& input : inputs) {
+      if (pool::regular_file(input.name) != identity) continue;
+      throw UsageError(named + " is the file that " + input.option + " '" + input.name +
+                       "' reads; give each a file of its own");
+    }
     for (const NamedOutput& first : outputs) {
       if (&first == &second) break;
-      if (!first.file.is_same_file(second.file)) continue;
-      throw UsageError(std::string(first.option) + " '" + first.name + "' and " + second.option +
-                       " '" + second.name + "' are the same file; give each a file of its own");
+      if (first.file.identity() != identity) continue;
+      throw UsageError(std::string(first.option) + " '" + first.name + "' and " + named +
+                       " are the same file; give each a file of its own");
     }
   }
 }
 
 void fill_standard_descriptors() noexcept {
-  // The lowest free descriptor is the one that open takes.
+  // The lowest free descriptor is the one that open takes. One that cannot be written makes what
+  // is meant for a closed standard output a failure.
   for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor) {
-    if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    const int how = descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY;
+    static_cast<void>(::open("/dev/null", how));
   }
 }
 

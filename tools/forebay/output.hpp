@@ -2,49 +2,57 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "pool/trace/target_file.hpp"
+
 namespace forebay::tools {
 
-/// A file that is opened before the work and written after it, so that a name that cannot be
-/// written costs no work. What the file held stays until `write`; a file that was made here and
-/// never written is removed again.
+/// A file that is found writable before the work and written after it, so that a name that cannot
+/// be written costs no work. What a regular file held stays until all of the new text is written,
+/// whatever ends the work before; see pool::TargetFile.
 class OutputFile {
  public:
   OutputFile() = default;  ///< wanted by nobody: `write` does nothing
   /// "-" is standard output, "" nothing. Throws Error that names the file and the reason.
   explicit OutputFile(const std::string& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
 
-  [[nodiscard]] bool wanted() const noexcept { return descriptor_ >= 0; }
+  [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
   [[nodiscard]] bool is_standard_output() const noexcept { return path_ == "-"; }
-  /// Whether both write the same file, whatever it was called.
-  [[nodiscard]] bool is_same_file(const OutputFile& other) const;
-  /// Replaces what the file held. Throws Error when not all of it could be written.
+  /// Which file it is, whatever it was called; nothing for one that nobody wants.
+  [[nodiscard]] std::optional<pool::FileIdentity> identity() const;
+  /// Replaces what the file held, once. Throws Error when not all of it could be written.
   void write(std::string_view text);
 
  private:
-  [[noreturn]] void fail() const;
+  [[noreturn]] void fail(int error) const;
 
   std::string path_;
-  int descriptor_ = -1;
-  bool remove_at_end_ = false;
+  pool::TargetFile target_;
 };
 
-/// A file with the option that names it.
+/// A file that is written, with the option that names it.
 struct NamedOutput {
   const char* option;
   const OutputFile& file;
   const std::string& name;
 };
-/// Throws UsageError when two of them are the same file.
-void require_distinct(std::initializer_list<NamedOutput> outputs);
+/// A file that is read, with what the command line calls it; an empty name for none.
+struct NamedInput {
+  const char* option;
+  const std::string& name;
+};
+/// Throws UsageError when two outputs are the same file, or an output is a regular file that is
+/// read.
+void require_distinct(std::initializer_list<NamedOutput> outputs,
+                      std::initializer_list<NamedInput> inputs);
 
 /// Puts /dev/null where standard input, output or error is closed; otherwise the next file opened
-/// would take its place and receive what is meant for it.
+/// would take its place and receive what is meant for it. Text for a standard output that was
+/// closed cannot be written, as `flush_standard_output` then tells; a closed standard error
+/// swallows it.
 void fill_standard_descriptors() noexcept;
 
 /// Writes what is left in the buffer of standard output. Throws Error if any of its text so far

@@ -14,11 +14,15 @@
 #include "tools/forebay/progress.hpp"
 #include "tools/forebay/replay_report.hpp"
 #include "tools/forebay/replay_run.hpp"
+#include "tools/forebay/simulated_device.hpp"
 
 namespace forebay::tools {
 namespace {
 
 constexpr const char* kSimulated = "simulated";
+constexpr std::uint64_t kUsualLag = 32;
+/// Of an --event-lag that was not given.
+constexpr std::uint64_t kNoLag = ~std::uint64_t{0};
 
 class ReplayCommand final : public Command {
  public:
@@ -37,14 +41,14 @@ class ReplayCommand final : public Command {
   void declare(OptionSet& options) override {
     options.argument("TRACE", file_, true, "the trace");
     options.text("config", config_file_, "FILE", "configuration, see 'forebay config schema'");
-    options.text("device", device_, "simulated|host|cuda[:N]", "whose memory to allocate");
+    options.text("device", device_, "simulated|auto|host|cuda[:N]", "whose memory to allocate");
     options.text("capacity", capacity_, "SIZE|1.02x",
                  "the pool's capacity, or that many times the trace's peak of requested bytes");
     options.number("event-lag", lag_, {0, 1U << 30},
-                   "simulated: a recorded point passes so many events later");
+                   "simulated: a recorded point passes so many events later (32)");
     options.number("repeat", work_.repeat, {1, 1'000'000}, "passes over the trace, on one pool");
     options.flag("touch", work_.touch,
-                 "host and cuda: stamp every block on its stream, check it before its free");
+                 "not simulated: stamp every block on its stream, check it before its free");
     options.text("trace-device", trace_device_, "N",
                  "whose events to play, where a snapshot has those of several devices");
     options.text("json", json_file_, "FILE|-", "write the results as JSON; - is standard output");
@@ -56,8 +60,10 @@ class ReplayCommand final : public Command {
     check_words();
     OutputFile json(json_file_);
     OutputFile stats(stats_file_);
-    require_distinct({{"--json", json, json_file_}, {"--stats", stats, stats_file_}});
+    require_distinct({{"--json", json, json_file_}, {"--stats", stats, stats_file_}},
+                     {{"TRACE", file_}, {"--config", config_file_}});
     Config config = load_config(config_file_);
+    if (device_ == kSimulated) require_simulable(config);
     const pool::Trace trace = pool::read_trace(file_, trace_options());
     if (const auto capacity = parse_capacity(capacity_, trace.peak_requested)) {
       config.pool.capacity = capacity;
@@ -70,7 +76,7 @@ class ReplayCommand final : public Command {
         run_replay(trace, *device_handle_, work_, [&](std::uint64_t done) { progress.at(done); });
     progress.clear();
 
-    const ReplayReport report{file_, trace, *device_handle_, work_, lag_, result};
+    const ReplayReport report{file_, trace, *device_handle_, work_, event_lag(), result};
     json.write(replay_json(report));
     stats.write(result.stats_json);
     if (!json.is_standard_output() && !stats.is_standard_output()) {
@@ -83,15 +89,22 @@ class ReplayCommand final : public Command {
  private:
   void check_words() const {
     if (device_ != kSimulated && !spells_device(device_)) {
-      throw UsageError("--device takes simulated, host, cuda or cuda:N, not '" + device_ + "'");
+      throw UsageError("--device takes simulated, auto, host, cuda or cuda:N, not '" + device_ +
+                       "'");
     }
     if (device_ == kSimulated && work_.touch) {
       throw UsageError("--touch needs memory that is there; give --device host or cuda with it");
+    }
+    if (device_ != kSimulated && lag_ != kNoLag) {
+      throw UsageError("--event-lag is for --device simulated; leave it out with --device " +
+                       device_);
     }
     if (work_.detail && stats_file_.empty() && json_file_.empty()) {
       throw UsageError("--detail says what --stats writes; give --stats FILE with it");
     }
   }
+
+  std::uint64_t event_lag() const { return lag_ == kNoLag ? kUsualLag : lag_; }
 
   pool::TraceOptions trace_options() const {
     pool::TraceOptions options;
@@ -108,7 +121,7 @@ class ReplayCommand final : public Command {
   void open(const Config& config) {
     runtime_ = std::make_unique<Runtime>(Runtime::create(config));
     if (device_ == kSimulated) {
-      simulated_ = simulated::SimulatedDevice::open(config, lag_);
+      simulated_ = simulated::SimulatedDevice::open(config, event_lag());
       work_.timeline = &simulated_->timeline();
       device_handle_ = simulated_.get();
     } else {
@@ -118,7 +131,7 @@ class ReplayCommand final : public Command {
 
   std::string file_, config_file_, device_ = kSimulated, capacity_, trace_device_, json_file_,
                                    stats_file_;
-  std::uint64_t lag_ = 32;
+  std::uint64_t lag_ = kNoLag;
   ReplayWork work_;
   std::unique_ptr<Runtime> runtime_;
   std::shared_ptr<simulated::SimulatedDevice> simulated_;

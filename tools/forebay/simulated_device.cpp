@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "forebay/runtime/log.hpp"
+#include "forebay/pool/error.hpp"
+#include "runtime/make_pool.hpp"
 
 namespace forebay::tools {
 namespace {
 
 DeviceInfo describe(const Config& config) {
   DeviceInfo info;
+  info.kind = DeviceKind::simulated;
   info.name = "simulated";
   info.architecture = "none";
   info.total_bytes = std::max(SimulatedDevice::kTotal, config.pool.capacity);
@@ -18,7 +20,18 @@ DeviceInfo describe(const Config& config) {
 
 }  // namespace
 
+void require_simulable(const Config& config) {
+  const auto refuse = [](const char* pointer, const char* off) {
+    throw ConfigError(std::string(pointer) + ": must be " + off +
+                      " on the simulated device, which has no memory to write or read; give "
+                      "--device host or --device cuda");
+  };
+  if (config.pool.debug_fill) refuse("/pool/debug/fill", "false");
+  if (config.pool.debug_canary > 0) refuse("/pool/debug/canary", "0");
+}
+
 std::shared_ptr<SimulatedDevice> SimulatedDevice::open(Config config) {
+  require_simulable(config);
   // The usual eight times the capacity would be more addresses than a process has.
   if (config.pool.address_range == 0) {
     config.pool.address_range = 2 * std::max(kTotal, config.pool.capacity);
@@ -37,8 +50,7 @@ SimulatedDevice::SimulatedDevice(Config config)
       source_(std::make_shared<pool::SimulatedSource>(
           pool::SimulatedSource::Options{.total = info_.total_bytes})),
       timeline_(std::make_shared<host::HostTimeline>()) {
-  pool_ = pool::Pool(source_, timeline_, config_.pool,
-                     [](std::string_view line) { log(LogLevel::warn, line); });
+  pool_ = make_pool("pool", source_, timeline_, config_.pool);
   pinned_ = pool_;
   config_.pool = pool_.config();
 }

@@ -9,6 +9,9 @@
 
 namespace forebay::tools {
 
+/// Throws ConfigError for a key that needs memory which is there.
+void require_simulable(const Config& config);
+
 /// Its pool hands out addresses that nothing may touch, from a simulated source; whatever was given
 /// to a stream is done at once. So any number of blocks of any size fits on any machine.
 class SimulatedDevice final : public Device {

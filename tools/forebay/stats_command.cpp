@@ -22,9 +22,11 @@ class Stats final : public Command {
     options.argument("FILE", file_, true, "a forebay.stats/1 document");
   }
   ExitCode run() override {
+    OutputFile out("-");
+    require_distinct({{"standard output", out, file_}}, {{"FILE", file_}});
     const JsonDocument document(read_dump(file_, "--stats"), file_);
-    OutputFile("-").write(stats_table(document, file_));
-    const std::string lie = pool::check_identities(read_pool_stats(document, file_));
+    out.write(stats_table(document, file_));
+    const std::string lie = check_document(document, file_);
     if (!lie.empty()) throw Error("'" + file_ + "' does not add up: " + lie);
     return kDone;
   }

@@ -1,6 +1,7 @@
 #include "tools/forebay/stats_table.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <string_view>
 
@@ -56,12 +57,21 @@ class Filler {
   }
   template <typename Value>
   void fill(const std::string& pointer, std::map<std::uint64_t, Value>& target) const {
+    if (!document_.is_object(pointer)) refuse(pointer, "object");
     for (const std::string& key : document_.members(pointer)) {
-      fill(pointer + "/" + key, target[std::strtoull(key.c_str(), nullptr, 10)]);
+      std::uint64_t number = 0;
+      const char* end = key.data() + key.size();
+      const auto [stop, error] = std::from_chars(key.data(), end, number);
+      if (error != std::errc{} || stop != end || std::to_string(number) != key) {
+        throw Error("'" + name_ + "' has the key '" + key + "' at " + pointer +
+                    ", where every forebay.stats/1 has whole numbers");
+      }
+      fill(pointer + "/" + key, target[number]);
     }
   }
   template <typename Item>
   void fill(const std::string& pointer, std::vector<Item>& target) const {
+    if (!document_.is_array(pointer)) refuse(pointer, "list");
     target.resize(document_.size(pointer));
     for (std::size_t i = 0; i < target.size(); ++i) {
       fill(pointer + "/" + std::to_string(i), target[i]);
@@ -182,6 +192,47 @@ pool::PoolStats read_pool_stats(const JsonDocument& document, const std::string&
     stats.fragmentation.external_for = derived.fragmentation.external_for;
   }
   return stats;
+}
+
+std::string check_document(const JsonDocument& document, const std::string& name) {
+  const pool::PoolStats stats = read_pool_stats(document, name);
+  if (std::string lie = pool::check_identities(stats); !lie.empty()) return lie;
+  const auto count = [&](const std::string& pointer) {
+    const auto found = document.count(pointer);
+    if (!found) {
+      throw Error("'" + name + "' has no whole number at " + pointer +
+                  ", where every forebay.stats/1 has one");
+    }
+    return *found;
+  };
+  const auto differ = [](const char* text, std::uint64_t left, std::uint64_t right) {
+    return std::string(text) + " does not hold: " + std::to_string(left) + " and " +
+           std::to_string(right);
+  };
+  if (document.json("/device/used") != "null") {  // which older dumps lack
+    const std::uint64_t both = count("/device/used") + count("/device/free");
+    const std::uint64_t total = count("/device/total");
+    if (both != total) return differ("device.used + device.free = device.total", both, total);
+  }
+  if (document.json("/leaks") != "null" && !document.is_array("/leaks")) {
+    throw Error("'" + name + "' has no list at /leaks, where every forebay.stats/1 has one");
+  }
+  const std::size_t groups = document.size("/leaks");
+  if (groups == 0) return {};
+  std::uint64_t bytes = 0, blocks = 0;
+  for (std::size_t i = 0; i < groups; ++i) {
+    bytes += count("/leaks/" + std::to_string(i) + "/bytes");
+    blocks += count("/leaks/" + std::to_string(i) + "/blocks");
+  }
+  if (bytes != stats.requested.current) {
+    return differ("sum of leaks[].bytes = requested", bytes, stats.requested.current);
+  }
+  // What is in quarantine counts as live, but is no leak.
+  const bool quarantine = document.count("/config/pool/debug/quarantine") != 0U;
+  if (!quarantine && blocks != stats.allocations.live) {
+    return differ("sum of leaks[].blocks = allocations.live", blocks, stats.allocations.live);
+  }
+  return {};
 }
 
 std::string stats_table(const JsonDocument& document, const std::string& name) {

@@ -8,6 +8,10 @@
 
 namespace forebay::tools {
 
+/// The first sum of docs/statistics.md that a dump does not keep, in one line; empty if it keeps
+/// all of them. Throws Error for what is no dump.
+[[nodiscard]] std::string check_document(const JsonDocument& document, const std::string& name);
+
 /// The pool's part of a `forebay.stats/1` document that came from `name`. Throws Error when it is
 /// no such document or lacks one of its keys.
 [[nodiscard]] pool::PoolStats read_pool_stats(const JsonDocument& document,

@@ -5,6 +5,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 say() { printf '== %s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
+usage() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 2; }
+# help: the comment at the head of the script.
+help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+
 # The Debian and Ubuntu packages that a build with its tests needs.
 packages=(g++ cmake ninja-build libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
           libopenblas-dev zlib1g-dev libzstd-dev libxxhash-dev libdw-dev catch2

@@ -57,6 +57,28 @@ TEST_CASE("gzip that was cut off or damaged is an error at every length") {
         std::string::npos);
 }
 
+TEST_CASE("gzip may be followed by more gzip or by zeros, and by nothing else") {
+  const std::string text = csv("1,alloc,1,5,0\n");
+  const std::string whole = gzip(text);
+  CHECK(gunzip(whole + std::string(300'000, '\0'), "FILE", kEnough) == text);
+  CHECK(gunzip(whole + whole + std::string(1, '\0'), "FILE", kEnough) == text + text);
+  CHECK(
+      wrong(whole + "x") ==
+      "FILE: gzip is followed by 1 bytes that are no gzip; only more of it, or zeros, may follow");
+  CHECK(wrong(whole + "garbage\n").find("followed by 8 bytes") != std::string::npos);
+  CHECK(wrong(whole + std::string(10, '\0') + "x").find("followed by 11 bytes") !=
+        std::string::npos);
+  CHECK(wrong(whole + "\x1F").find("followed by 1 bytes") != std::string::npos);
+  for (const std::size_t place : {0U, 1U}) {
+    std::string second = gzip("2,free,1,0,0\n");
+    second[place] ^= 1;
+    CHECK(wrong(whole + second).find("that are no gzip") != std::string::npos);
+  }
+  std::string second = gzip("2,free,1,0,0\n");
+  second[2] ^= 1;  // the method
+  CHECK(wrong(whole + second).find("gzip is damaged") != std::string::npos);
+}
+
 TEST_CASE("no more comes out of gzip than is allowed") {
   const std::string bomb = gzip(std::string(10'000'000, 'x'));
   CHECK(bomb.size() < 20'000);
@@ -74,7 +96,10 @@ TEST_CASE("a file that is missing, a folder or endless is refused") {
     }
   };
   CHECK(reads(data_file("samples/rmm_log.csv"), kEnough).empty());
-  CHECK(reads("/nowhere/trace", kEnough).find("cannot be read") != std::string::npos);
-  CHECK(reads("/tmp", kEnough).find("cannot be read") != std::string::npos);
+  CHECK(reads("/nowhere/trace", kEnough) ==
+        "/nowhere/trace: the file cannot be read: No such file or directory; name a trace that is "
+        "there");
+  CHECK(reads("/tmp", kEnough).find("cannot be read: Is a directory") != std::string::npos);
+  CHECK(reads("", kEnough).find("cannot be read: No such file or directory") != std::string::npos);
   CHECK(reads("/dev/zero", 1 << 20).find("more than 1048576 bytes") != std::string::npos);
 }

@@ -22,6 +22,14 @@ TEST_CASE("line ends, blanks, empty lines and a missing header do not matter") {
   }
 }
 
+TEST_CASE("times may go backwards, and count from the earliest") {
+  const Trace trace = parse_trace("9,alloc,1,5,0\n7,alloc,2,6,0\n8,free,1,0,0\n", "FILE");
+  CHECK(trace.events == std::vector<TraceEvent>{{2, 5, 0, 0, TraceAction::alloc, 8},
+                                                {0, 6, 1, 0, TraceAction::alloc, 8},
+                                                {1, 0, 0, 0, TraceAction::free, 8}});
+  CHECK(trace.duration_us == 2);
+}
+
 TEST_CASE("the traces of real jobs have the events that they are known for") {
   struct Known {
     const char* name;

@@ -1,7 +1,11 @@
 // A pool that records, and replays of what it recorded.
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "forebay/pool/replay.hpp"
@@ -125,7 +129,27 @@ TEST_CASE("a trace is written whole or not at all, after the end of the pool too
   CHECK(read_trace(file) == before);
   world.pool.write_trace(file);  // over the old one
   CHECK(read_trace(file) == before);
+  const std::string link = path_of("link");
+  REQUIRE(::symlink(file.c_str(), link.c_str()) == 0);
+  std::ofstream(file) << "old";
+  world.pool.write_trace(link);
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(read_trace(file) == before);
+  std::remove(link.c_str());
   std::remove(file.c_str());
+
+  // Not a device, which a mistake would take from everybody.
+  const std::string pipe = path_of("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int end = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK);
+  world.pool.write_trace(pipe);
+  CHECK(std::filesystem::is_fifo(pipe));
+  std::string content(1 << 16, '\0');
+  const ssize_t length = ::read(end, content.data(), content.size());
+  REQUIRE(length > 0);
+  CHECK(parse_trace(content.substr(0, static_cast<std::size_t>(length)), "FILE") == before);
+  ::close(end);
+  std::remove(pipe.c_str());
   try {
     world.pool.write_trace("/nowhere/trace");
     FAIL("it was written");

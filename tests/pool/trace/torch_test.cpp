@@ -94,7 +94,7 @@ TEST_CASE("a pickle that is no snapshot is refused in one line") {
         "FILE: event 1: addr is missing; it must be a whole number from 0 on");
   CHECK(complaint(snapshot({pickled_dict({{"device", 0}})},
                            {pickled_list({snapshot_event("alloc", 1, 8, 0, 0)})})) ==
-        "FILE: segment 1: it has no blocks");
+        "FILE: segment 1: it has no list of blocks; a segment is a dictionary with one");
 }
 
 TEST_CASE("a hostile snapshot is refused before anything in it could run") {
@@ -121,4 +121,37 @@ TEST_CASE("values that a pickle shares cannot multiply the work") {
       {{"segments", segments},
        {"device_traces", pickled_list({pickled_list({snapshot_event("alloc", 1, 8, 0, 0)})})}}));
   CHECK(complaint(content).find("more blocks than the pickle has bytes") != std::string::npos);
+}
+
+TEST_CASE("a snapshot whose parts are of another kind is refused with the part and the kind") {
+  const auto refusal = [](const Pickled& root) -> std::string {
+    try {
+      (void)parse_trace(pickle(root), "FILE");
+    } catch (const forebay::TraceError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Pickled none = pickled_list({});
+  const Pickled events = pickled_list({pickled_list({snapshot_event("alloc", 1, 2, 3, 4)})});
+  CHECK(refusal(pickled_dict({{"segments", none}, {"device_traces", events}})).empty());
+  CHECK(refusal(pickled_dict({{"device_traces", pickled_dict({{"0", events}})}})) ==
+        "FILE: device_traces is a dictionary; a list with a list of events for each device is "
+        "allowed");
+  CHECK(refusal(pickled_dict({{"device_traces", 5}})).find("device_traces is a number;") !=
+        std::string::npos);
+  CHECK(refusal(pickled_dict({{"device_traces", "x"}})).find("device_traces is a text;") !=
+        std::string::npos);
+  CHECK(
+      refusal(pickled_dict({{"device_traces", pickled_list({none, pickled_dict({{"a", 1}})})}})) ==
+      "FILE: device_traces[1] is a dictionary; a list of events is allowed");
+  CHECK(
+      refusal(pickled_dict({{"device_traces", events}, {"segments", pickled_dict({{"a", 1}})}})) ==
+      "FILE: segments is a dictionary; a list of segments is allowed");
+  const Pickled segment = pickled_dict({{"blocks", pickled_dict({{"a", 1}})}});
+  CHECK(refusal(pickled_dict({{"device_traces", events}, {"segments", pickled_list({segment})}}))
+            .find("segment 1: it has no list of blocks;") != std::string::npos);
+  const Pickled two = pickled_list({events, events});
+  CHECK(refusal(pickled_dict({{"device_traces", two}})).find("with --trace-device N") !=
+        std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "forebay/pool/pool.hpp"
 #include "forebay/runtime/log.hpp"
@@ -53,6 +54,10 @@ struct Config {
   [[nodiscard]] static Config load(const std::filesystem::path& file);
   /// The same from text; `name` stands for the file in messages.
   [[nodiscard]] static Config parse(std::string_view text, std::string_view name = "configuration");
+  /// Every mistake in a file, each as the line that `load` would throw; none if the file is right.
+  /// A file that cannot be read or is no JSON is one mistake; after a hundred, one line says that
+  /// there are more.
+  [[nodiscard]] static std::vector<std::string> mistakes(const std::filesystem::path& file);
   /// The effective configuration as JSON that `parse` accepts.
   [[nodiscard]] std::string to_json() const;
   /// The JSON schema (draft 7) of the configuration: the text of configs/forebay.schema.json.
