@@ -142,7 +142,8 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
       pinned_memory_(std::make_shared<CudaPinnedSource>(context_)),
       timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       pinned_timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
-      kernels_(std::make_unique<KernelCache>(*this, std::move(compiler))) {
+      kernels_(std::make_unique<KernelCache>(*this, std::move(compiler),
+                                             make_disk_cache(config_.kernels.cache))) {
   const auto warn = [](std::string_view line) { log(LogLevel::warn, line); };
   if (config_.pinned.capacity == 0) {
     constexpr std::size_t kPinnedCapacity = std::size_t{1} << 30;
