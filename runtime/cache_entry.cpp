@@ -53,17 +53,20 @@ Digest digest_at(std::string_view bytes, std::size_t at) {
   return {number_at(bytes, at + 8), number_at(bytes, at)};
 }
 
+std::uint64_t schema_at(std::string_view bytes) { return number_at(bytes, 8, 4); }
+
+constexpr std::size_t kChecked = kHeaderBytes - sizeof(Digest);
+
 std::string problem_of_header(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes) {
     return "cut off: " + std::to_string(bytes.size()) + " bytes, less than a header";
   }
   if (bytes.substr(0, kMagic.size()) != kMagic) return "no entry of a cache";
-  if (const auto schema = number_at(bytes, 8, 4); schema != kSchema) {
-    return "schema " + std::to_string(schema) + ", not " + std::to_string(kSchema);
-  }
-  constexpr std::size_t kChecked = kHeaderBytes - sizeof(Digest);
   if (digest_at(bytes, kChecked) != digest_of(bytes.substr(0, kChecked))) {
     return "damaged header";
+  }
+  if (schema_at(bytes) != kSchema) {
+    return "schema " + std::to_string(schema_at(bytes)) + ", not " + std::to_string(kSchema);
   }
   // What comes now was written so: the sums cannot wrap in an entry that forebay made.
   const std::uint64_t material = number_at(bytes, 16);
@@ -113,7 +116,10 @@ std::string encode(std::string_view material, std::string_view content) {
 Parts check(std::string_view bytes) {
   Parts parts;
   parts.problem = problem_of_header(bytes);
-  if (!parts.problem.empty()) return parts;
+  if (!parts.problem.empty()) {
+    parts.foreign = parts.problem.substr(0, 7) == "schema ";
+    return parts;
+  }
   const std::string_view material = bytes.substr(kHeaderBytes, number_at(bytes, 16));
   const std::string_view content = bytes.substr(kHeaderBytes + material.size());
   if (digest_at(bytes, 48) != digest_of(material)) {

@@ -22,8 +22,10 @@ struct Digest {
 
 namespace cache_entry {
 
-/// Changes with the layout of entries. Part of an entry's name too, so that versions of forebay
-/// that share a folder do not take each other's entries for damaged.
+/// Changes with the layout of entries, but for the magic, the schema and the last 16 bytes of 96,
+/// which stay, so that another version's entry can be told from a damaged one. Part of an entry's
+/// name too, so that versions of forebay that share a folder do not take each other's entries for
+/// damaged.
 inline constexpr std::uint32_t kSchema = 1;
 
 /// The layout, all numbers little-endian:
@@ -49,7 +51,8 @@ inline constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 struct Parts {
   std::string_view material;
   std::string_view content;
-  std::string problem;  ///< what is wrong with the entry, empty if nothing is
+  std::string problem;   ///< what is wrong with the entry, empty if nothing is
+  bool foreign = false;  ///< that it is another schema's, in a right header, and nothing else
 };
 /// Checks every bit of an entry; no part of it is used before.
 [[nodiscard]] Parts check(std::string_view bytes);

@@ -98,7 +98,19 @@ TEST_CASE("lengths that cannot be are seen, whoever wrote them") {
   CHECK(problem(forged(wrapped, 24, 8 + 7 + 9)) == "impossible lengths");
   CHECK(problem(forged(good, 12, 95, 4)) == "impossible lengths");
   CHECK(problem(forged(good, 40, 1)) == "impossible lengths");
-  CHECK(problem(forged(good, 8, entry::kSchema + 1, 4)) == "schema 2, not 1");
+}
+
+TEST_CASE("another schema's entry is told from a damaged one") {
+  const std::string good = entry::encode("material", "content");
+  const entry::Parts other = entry::check(forged(good, 8, 2, 4));
+  CHECK(other.problem == "schema 2, not 1");
+  CHECK(other.foreign);
+  CHECK(other.content.empty());
+  std::string damaged = good;
+  damaged[8] = 2;
+  CHECK(problem(damaged) == "damaged header");
+  CHECK_FALSE(entry::check(damaged).foreign);
+  CHECK_FALSE(entry::check(good).foreign);
 }
 
 TEST_CASE("names are 32 digits of everything, and nothing else is a name") {
