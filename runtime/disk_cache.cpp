@@ -27,10 +27,11 @@ std::int64_t age_key(std::int64_t used_ns, std::int64_t now) {
   return used_ns > now + kSkew ? 0 : used_ns;
 }
 
-/// Such an error says something about this moment, not about the folder.
+/// Such an error says something about this moment or this entry (EISDIR: a folder with content lies
+/// in its place), not about the whole folder.
 bool passing(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR ||
-         error == EAGAIN || error == ENOENT;
+         error == EAGAIN || error == ENOENT || error == EEXIST || error == EISDIR;
 }
 
 }  // namespace

@@ -285,12 +285,12 @@ TEST_CASE("touching makes a file the newest, and never a link's target") {
 TEST_CASE("a reader beside a writer of the same entry never sees half of one") {
   const TemporaryFolder top;
   const auto folder = opened(top.path());
-  const std::string one = cache_entry::encode("some material", std::string(20'000, '1'));
-  const std::string two = cache_entry::encode("some material", std::string(30'000, '2'));
+  const std::string one = cache_entry::encode("some material", std::string(5000, '1'));
+  const std::string two = cache_entry::encode("some material", std::string(9000, '2'));
   REQUIRE(folder->publish(kName, one) == 0);
   std::atomic<bool> done{false};
   std::thread writer([&] {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 5000; ++i) {
       if (folder->publish(kName, i % 2 == 0 ? two : one) != 0) break;
     }
     done = true;

@@ -154,6 +154,20 @@ TEST_CASE("links and folders in an entry's place are replaced") {
   CHECK(bench.doubtful == 2);
 }
 
+TEST_CASE("a folder with content in an entry's place costs that entry alone") {
+  Bench bench;
+  fs::create_directories(bench.file("a") / "precious");
+  for (int i = 0; i < 2; ++i) {
+    CHECK_FALSE(bench.has("a"));
+    CHECK_FALSE(bench.put("a"));
+  }
+  CHECK(bench.doubtful == 2);
+  CHECK(bench.put("b"));
+  CHECK(bench.has("b"));
+  CHECK(fs::exists(bench.file("a") / "precious"));
+  CHECK(bench.warnings.size() == 1);
+}
+
 TEST_CASE("a rejected entry is gone") {
   Bench bench;
   REQUIRE(bench.put("a"));

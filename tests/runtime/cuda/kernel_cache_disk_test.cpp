@@ -1,10 +1,8 @@
 // The kernel cache together with its folder: real compilations, a driver that only loads.
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <set>
 #include <thread>
 
@@ -87,6 +85,41 @@ TEST_CASE("the next process finds on disk what one compiled") {
   CHECK(next.driver.api()->cuFuncLoad.calls() == 2);
   next.device->close();
   CHECK(next.counters().loaded == 0);
+}
+
+TEST_CASE("processes at once compile the same kernels, and the next compiles none") {
+  const test::TemporaryFolder top;
+  constexpr int kKernels = 3;
+  constexpr int kBase = 10;  // a child ends with this and the number of kernels that it compiled
+  const auto use = [&] {
+    const Fresh mine(top.path());
+    for (int i = 0; i < kKernels; ++i) {
+      if (mine.get(source(i)) == nullptr) return 1;
+    }
+    const KernelCounters& seen = mine.counters();
+    if (seen.compiled + seen.disk_hits != kKernels || seen.disk_written != seen.compiled) return 2;
+    return seen.disk_doubtful == 0 ? static_cast<int>(kBase + seen.compiled) : 3;
+  };
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    children.push_back(::fork());
+    REQUIRE(children.back() >= 0);
+    if (children.back() == 0) {
+      ::alarm(60);
+      ::_exit(use());
+    }
+  }
+  int compiled = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) >= kBase);
+    compiled += WEXITSTATUS(status) - kBase;
+  }
+  CHECK(compiled >= kKernels);
+  CHECK(entries(top.path()).size() == kKernels);
+  CHECK(test::in_child(use).code == kBase);
 }
 
 TEST_CASE("whatever a compilation depends on is in its key") {
