@@ -125,6 +125,15 @@ TEST_CASE("what is damaged is deleted, made again and right again") {
   CHECK(bench.warnings.empty());
 }
 
+TEST_CASE("made from nothing is a material too") {
+  Bench bench;
+  test::write_file(bench.file(""), "damaged");
+  CHECK_FALSE(bench.has(""));
+  CHECK(bench.doubtful == 1);
+  CHECK(bench.put(""));
+  CHECK(bench.has(""));
+}
+
 TEST_CASE("a right entry in another's place is not taken for it") {
   Bench bench;
   REQUIRE(bench.put("a"));
@@ -210,12 +219,32 @@ TEST_CASE("bytes are bounded, and what alone exceeds the bound is not written") 
 }
 
 TEST_CASE("what other processes wrote counts too") {
-  Bench bench(kPlenty, 16);
+  Bench bench(kPlenty, 48);
   REQUIRE(bench.put("first"));
   Bench other(bench.path, kPlenty, 1000);
   for (int i = 0; i < 40; ++i) REQUIRE(other.put(std::to_string(i)));
-  for (int i = 0; i < 32; ++i) REQUIRE(bench.put("mine" + std::to_string(i)));
-  CHECK(files_in(bench.path) <= 16);
+  for (int i = 0; i < 31; ++i) REQUIRE(bench.put("mine" + std::to_string(i)));
+  CHECK(bench.evicted == 0);
+  CHECK(files_in(bench.path) == 72);
+  REQUIRE(bench.put("last"));  // the 32nd after the first, with which it counts again
+  CHECK(bench.evicted == 73 - 42);
+  CHECK(files_in(bench.path) == 42);
+}
+
+TEST_CASE("what was just written stays, and what cannot be removed is not counted as evicted") {
+  Bench bench(kPlenty, 16);
+  for (int i = 0; i < 16; ++i) {
+    REQUIRE(bench.put(std::to_string(i)));
+    bench.age(std::to_string(i), -(i + 1) * kHour / 2);  // by a clock that is ahead
+  }
+  fs::remove(bench.file("0"));
+  fs::create_directories(bench.file("0") / "precious");
+  bench.age("0", kHour);
+  CHECK(bench.put("new"));
+  CHECK(fs::exists(bench.file("new")));
+  CHECK(fs::exists(bench.file("0") / "precious"));
+  CHECK(bench.evicted == 2);  // of three that had to go
+  CHECK(files_in(bench.path) == 15);
 }
 
 TEST_CASE("stamps from the future grow old first, those a little ahead do not") {
