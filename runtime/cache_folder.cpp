@@ -89,9 +89,9 @@ int write_all(int descriptor, std::string_view bytes) {
   return 0;
 }
 
-/// The bytes of a file that had `size` of them; fewer or more where somebody changes it.
+/// The first `size` bytes of a file, fewer where it has become shorter meanwhile.
 int read_all(int descriptor, std::size_t size, std::string& bytes) {
-  bytes.resize(size + 1);  // the one more sees that a file has grown
+  bytes.resize(size);
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = ::read(descriptor, bytes.data() + done, bytes.size() - done);

@@ -96,6 +96,9 @@ TEST_CASE("lengths that cannot be are seen, whoever wrote them") {
   // Lengths whose sum wraps around to the right one.
   const std::string wrapped = forged(good, 16, ~std::uint64_t{0} - 8);
   CHECK(problem(forged(wrapped, 24, 8 + 7 + 9)) == "impossible lengths");
+  constexpr std::uint64_t kLarge = std::uint64_t{65} << 20;
+  const std::string large = forged(forged(good, 24, kLarge), 32, 96 + 8 + kLarge);
+  CHECK(problem(large) == "impossible lengths");
   CHECK(problem(forged(good, 12, 95, 4)) == "impossible lengths");
   CHECK(problem(forged(good, 40, 1)) == "impossible lengths");
 }
@@ -122,6 +125,8 @@ TEST_CASE("names are 32 digits of everything, and nothing else is a name") {
     names.insert(name);
   }
   CHECK(names.size() == 6);
+  // The schema is a part of it.
+  CHECK(entry::name_of("a") == hex(digest_of(std::string("a\1\0\0\0", 5))) + ".kernel");
   CHECK(entry::is_name("0123456789abcdef0123456789abcdef.kernel"));
   for (const char* name :
        {"", ".kernel", "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcde.kernel",

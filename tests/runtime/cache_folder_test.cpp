@@ -280,6 +280,14 @@ TEST_CASE("touching makes a file the newest, and never a link's target") {
   folder->touch(kName);
   CHECK(folder->read(kName).used_ns >= before);
   CHECK(folder->read(kName).used_ns <= file_clock_ns());
+  const fs::path target = top.path() / "target";
+  test::write_file(target, "text");
+  REQUIRE(::utimensat(AT_FDCWD, target.c_str(), old, 0) == 0);
+  const auto stamp = fs::last_write_time(target);
+  fs::remove(top.path() / kName);
+  fs::create_symlink(target, top.path() / kName);
+  folder->touch(kName);
+  CHECK(fs::last_write_time(target) == stamp);
 }
 
 TEST_CASE("a reader beside a writer of the same entry never sees half of one") {
