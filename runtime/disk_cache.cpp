@@ -100,6 +100,7 @@ DiskCache::Stored DiskCache::store_checked(std::string_view material, std::strin
     error = in->publish(name, entry);
   }
   if (error == 0) return {true, bound(*in, name, bytes)};
+  if (error == ENOENT) return {};  // somebody clears the cache faster than this can be written
   if (!passing(error)) writes_.store(false, std::memory_order_relaxed);
   warn_once("'" + options_.folder.string() + "' cannot be written: " + std::strerror(error));
   return {};

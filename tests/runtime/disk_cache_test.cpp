@@ -73,6 +73,19 @@ struct Bench {
   unsigned evicted = 0;
 };
 
+/// Moves this process into name spaces of its own, so that nobody else sees what it mounts and that
+/// goes with it. Users other than root become one in theirs.
+bool enter_own_mounts() {
+  if (::unshare(CLONE_NEWNS) == 0) return true;
+  const std::string self = std::to_string(::geteuid());
+  const std::string group = std::to_string(::getegid());
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  test::write_file("/proc/self/setgroups", "deny");
+  test::write_file("/proc/self/uid_map", self + " " + self + " 1");
+  test::write_file("/proc/self/gid_map", group + " " + group + " 1");
+  return true;
+}
+
 std::size_t files_in(const fs::path& path) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), {}));
 }
@@ -375,8 +388,7 @@ TEST_CASE("a full disk ends the writing with one line, and what is there stays r
   const TemporaryFolder top;
   constexpr int kNoMount = 77;
   const test::Ended ended = test::in_child([&] {
-    // In name spaces of its own, so that nobody else sees the disk and it goes with the child.
-    if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kNoMount;
+    if (!enter_own_mounts()) return kNoMount;
     (void)::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
     if (::mount("none", top.path().c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0) {
       return kNoMount;
@@ -421,4 +433,27 @@ TEST_CASE("threads share a cache") {
   CHECK(wrong == 0);
   CHECK(files_in(bench.path) <= 32);
   CHECK(bench.warnings.empty());
+}
+
+TEST_CASE("a cache that somebody clears all the time loses entries and nothing else") {
+  Bench bench;
+  std::atomic<bool> done{false};
+  std::thread clearing([&] {
+    const auto folder = CacheFolder::open(bench.path, CacheFolder::Missing::refuse).folder;
+    while (!done) {
+      for (const CacheFolder::File& file : folder->list()) (void)folder->remove(file.name);
+    }
+  });
+  unsigned written = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const std::string material = std::to_string(i % 40);
+    if (!bench.has(material)) written += bench.put(material);
+  }
+  done = true;
+  clearing.join();
+  CHECK(written > 0);
+  CHECK(bench.doubtful == 0);
+  CHECK(bench.warnings.empty());
+  CHECK(bench.put("after"));
+  CHECK(bench.has("after"));
 }
