@@ -185,6 +185,14 @@ std::optional<double> number_of(const json& value, const Key& key, const Field& 
 
 void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) {
   const Field field = key.field(config);
+  if (const auto path = std::get_if<std::string*>(&field)) {
+    if (!value.is_string() || !config_keys::is_folder(value.get_ref<const std::string&>())) {
+      fail(name, key.pointer,
+           "found " + shown(value) + ", allowed is " + config_keys::allowed(key));
+    }
+    **path = value.get<std::string>();
+    return;
+  }
   const auto wanted = number_of(value, key, field);
   const config_keys::Range& range = key.range;
   const bool ranged = range.most > range.least;
@@ -201,7 +209,7 @@ void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) 
           *target = static_cast<Target>(static_cast<int>(*wanted));
         } else if constexpr (std::is_same_v<Target, bool>) {
           *target = *wanted != 0;
-        } else {
+        } else if constexpr (!std::is_same_v<Target, std::string>) {
           *target = static_cast<Target>(*wanted);
         }
       },
@@ -274,6 +282,12 @@ ordered_json key_schema(const Key& key) {
   }
   if (std::holds_alternative<bool*>(field)) {
     schema["type"] = "boolean";
+    return schema;
+  }
+  if (std::holds_alternative<std::string*>(field)) {
+    schema["type"] = "string";
+    schema["pattern"] = "^(/[^\\u0000-\\u001f\\u007f]*)?$";
+    schema["maxLength"] = config_keys::kLongestFolder;
     return schema;
   }
   const bool real = std::holds_alternative<double*>(field);
@@ -374,7 +388,8 @@ std::string Config::to_json() const {
     if (!key.idle(*this).empty()) continue;
     document[ordered_json::json_pointer(key.pointer)] = value_json(key, *this);
   }
-  return document.dump(2) + "\n";
+  // A path that a program has set need not be UTF-8.
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string Config::schema() {

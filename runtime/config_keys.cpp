@@ -300,6 +300,16 @@ void add_pool(std::vector<Key>& keys, const std::string& section, PoolConfig Con
   }
 }
 
+/// The folder's and the limits of the kernel cache, which do nothing while it is off.
+void add_kernel_cache(std::vector<Key>& keys, const char* pointer, const char* description,
+                      Range range, std::function<Field(Config&)> field) {
+  const auto idle = [](const Config& c) -> std::string {
+    return c.kernels.cache.enabled ? "" : "/kernels/cache/enabled is false";
+  };
+  keys.push_back({pointer, description, range, std::move(field), idle,
+                  [](const Config&) { return std::string(); }});
+}
+
 void add(
     std::vector<Key>& keys, const char* pointer, const char* description, Range range,
     std::function<Field(Config&)> field,
@@ -338,6 +348,20 @@ std::vector<Key> make_table() {
   add(keys, "/kernels/prepare",
       "Whether opening a CUDA device opens NVRTC and warms it up, on a thread beside it.", {},
       [](Config& c) { return &c.kernels.prepare; });
+  add(keys, "/kernels/cache/enabled",
+      "Whether compiled kernels are kept on disk, for later processes.", {},
+      [](Config& c) { return &c.kernels.cache.enabled; });
+  add_kernel_cache(keys, "/kernels/cache/folder",
+                   "Where they are kept; \"\" means $XDG_CACHE_HOME/forebay, or "
+                   "$HOME/.cache/forebay without that variable.",
+                   {}, [](Config& c) { return &c.kernels.cache.folder; });
+  add_kernel_cache(keys, "/kernels/cache/max_bytes",
+                   "Bytes of all kernels in the folder; the least recently used go first.",
+                   {1 * kMiB, 1 * kTiB, false},
+                   [](Config& c) { return &c.kernels.cache.max_bytes; });
+  add_kernel_cache(keys, "/kernels/cache/max_entries",
+                   "Kernels in the folder; the least recently used go first.", {16, 65536, false},
+                   [](Config& c) { return &c.kernels.cache.max_entries; });
   add(keys, "/matmul/workspace_bytes", "Workspace of matrix products, for each stream.",
       {0, 1 * kGiB, false}, [](Config& c) { return &c.matmul.workspace_bytes; });
   add(keys, "/matmul/max_plans",
@@ -365,6 +389,14 @@ std::string text_of(double value, bool size) {
   return text.data();
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+/// A path in a message, on one line.
+std::string quoted(std::string path) {
+  std::replace_if(path.begin(), path.end(), is_control, '?');
+  return "\"" + path + "\"";
+}
+
 bool is_size(const Field& field) { return std::holds_alternative<std::size_t*>(field); }
 
 std::string text_of_value(const Key& key, const Config& config) {
@@ -373,6 +405,7 @@ std::string text_of_value(const Key& key, const Config& config) {
   if (!names.empty()) return "\"" + std::string(names[static_cast<std::size_t>(value)]) + "\"";
   const Field field = field_of(key, config);
   if (std::holds_alternative<bool*>(field)) return value != 0 ? "true" : "false";
+  if (const auto path = std::get_if<std::string*>(&field)) return quoted(**path);
   return text_of(value, is_size(field));
 }
 
@@ -388,6 +421,9 @@ std::string limits(const Key& key) {
   }
   const Field field = field_of(key, Config{});
   if (std::holds_alternative<bool*>(field)) return "true or false";
+  if (std::holds_alternative<std::string*>(field)) {
+    return "\"\" or an absolute path without control characters";
+  }
   const bool size = is_size(field);
   std::string text = key.range.or_zero && key.range.least > 0 ? "0 or " : "";
   if (size) {
@@ -451,16 +487,33 @@ std::string allowed(const Key& key) {
 }
 
 double number(const Key& key, const Config& config) {
-  return std::visit([](const auto* value) { return static_cast<double>(*value); },
-                    field_of(key, config));
+  return std::visit(
+      [](const auto* value) {
+        if constexpr (std::is_same_v<decltype(value), const std::string*>) {
+          return static_cast<double>(value->size());
+        } else {
+          return static_cast<double>(*value);
+        }
+      },
+      field_of(key, config));
+}
+
+bool is_folder(std::string_view path) {
+  return path.empty() || (path.front() == '/' && path.size() <= kLongestFolder &&
+                          std::none_of(path.begin(), path.end(), is_control));
 }
 
 std::string complaint(const Key& key, const Config& config) {
+  const Field field = field_of(key, config);
+  if (const auto path = std::get_if<std::string*>(&field)) {
+    if (is_folder(**path)) return {};
+    return "found " + quoted((*path)->substr(0, 60)) + ", allowed is " + allowed(key);
+  }
   const double value = number(key, config);
   const auto names = choices(key);
   Range range = key.range;
   if (!names.empty()) range = {0, static_cast<double>(names.size() - 1), false};
-  if (std::holds_alternative<bool*>(field_of(key, config))) range = {0, 1, false};
+  if (std::holds_alternative<bool*>(field)) range = {0, 1, false};
   const bool within = value >= range.least && value <= range.most;  // false for NaN
   if (!within && !(range.or_zero && value == 0)) {
     const std::string found =
@@ -515,7 +568,7 @@ std::string guide() {
       "`mode` is \"passthrough\" or `backing` is \"malloc\", some of a pool's other keys have no\n"
       "effect and must be left out; the message names them. [Sharing](sharing.md) explains "
       "`peers`\n"
-      "and `export`.\n\n"
+      "and `export`. [The kernel cache](kernel-cache.md) explains `kernels.cache`.\n\n"
       "| JSON pointer | default | allowed | meaning |\n|---|---|---|---|\n";
   const Config defaults;
   for (const Key& key : all()) {

@@ -14,9 +14,10 @@
 namespace forebay::config_keys {
 
 /// Where a key's value lies in a Config; the type decides how it is written in JSON: a size_t is a
-/// size in bytes, a uint32_t a count, an enumeration one of its names.
-using Field = std::variant<std::size_t*, std::uint32_t*, double*, bool*, pool::PoolMode*,
-                           pool::PoolBacking*, pool::PoolPeers*, pool::PoolExport*,
+/// size in bytes, a uint32_t a count, a string the path of a folder, an enumeration one of its
+/// names.
+using Field = std::variant<std::size_t*, std::uint32_t*, double*, bool*, std::string*,
+                           pool::PoolMode*, pool::PoolBacking*, pool::PoolPeers*, pool::PoolExport*,
                            pool::MisusePolicy*, pool::MissPolicy*, pool::StackMode*, LogLevel*>;
 
 /// The limits of a number; both ends belong to it. They are below 2^53, so doubles hold them.
@@ -48,8 +49,13 @@ struct Key {
 /// What the key takes, as the end of a message: `an integer from 1 to 4096`.
 [[nodiscard]] std::string allowed(const Key& key);
 
-/// The key's value as a number; an enumeration's is its index.
+/// The key's value as a number; an enumeration's is its index, a path's its length.
 [[nodiscard]] double number(const Key& key, const Config& config);
+
+/// Linux takes paths of 4095 bytes, with a file's name at their end.
+inline constexpr std::size_t kLongestFolder = 3900;
+/// Whether `path` may stand for a folder: empty, or absolute.
+[[nodiscard]] bool is_folder(std::string_view path);
 
 /// What is wrong with the key's value in `config`, with what is allowed; empty if nothing is.
 [[nodiscard]] std::string complaint(const Key& key, const Config& config);

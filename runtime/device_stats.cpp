@@ -54,8 +54,12 @@ ordered_json device_json(const Device& device) {
 }
 
 ordered_json kernels_json(const KernelCounters& kernels) {
-  return {{"memory_hits", read(kernels.memory_hits)},
+  return {{"loaded", read(kernels.loaded)},
+          {"memory_hits", read(kernels.memory_hits)},
           {"disk_hits", read(kernels.disk_hits)},
+          {"disk_written", read(kernels.disk_written)},
+          {"disk_evicted", read(kernels.disk_evicted)},
+          {"disk_doubtful", read(kernels.disk_doubtful)},
           {"compiled", read(kernels.compiled)},
           {"failed", read(kernels.failed)},
           {"interpreted_launches", read(kernels.interpreted_launches)},

@@ -143,7 +143,8 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
       pinned_memory_(std::make_shared<CudaPinnedSource>(context_)),
       timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       pinned_timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
-      kernels_(std::make_unique<KernelCache>(*this, std::move(compiler))) {
+      kernels_(std::make_unique<KernelCache>(*this, std::move(compiler),
+                                             make_disk_cache(config_.kernels.cache))) {
   if (config_.pinned.capacity == 0) {
     constexpr std::size_t kPinnedCapacity = std::size_t{1} << 30;
     config_.pinned.capacity = std::min(kPinnedCapacity, pinned_memory_->traits().total);

@@ -1,11 +1,45 @@
 #include "runtime/cuda/kernel_cache.hpp"
 
+#include <atomic>
 #include <chrono>
 
 #include "forebay/pool/error.hpp"
+#include "forebay/runtime/log.hpp"
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/kernel_key.hpp"
 
 namespace forebay::cuda {
+
+namespace {
+
+void count(Counter& counter, std::uint64_t more = 1) {
+  counter.fetch_add(more, std::memory_order_relaxed);
+}
+
+/// Whether the driver refuses what it was given, as against not being able to load anything now.
+bool speaks_against_image(int code) {
+  return code == CUDA_ERROR_INVALID_IMAGE || code == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+         code == CUDA_ERROR_INVALID_SOURCE || code == CUDA_ERROR_INVALID_VALUE ||
+         code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || code == CUDA_ERROR_INVALID_PTX ||
+         code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND ||
+         code == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+}
+
+}  // namespace
+
+std::unique_ptr<DiskCache> make_disk_cache(const KernelCacheConfig& config) {
+  if (!config.enabled) {
+    return nullptr;
+  }
+  const auto warn = [](std::string_view why) {
+    static constinit std::atomic<bool> warned{false};
+    log(warned.exchange(true) ? LogLevel::info : LogLevel::warn,
+        "kernels are not kept on disk: " + std::string(why) +
+            "; /kernels/cache/folder places them, /kernels/cache/enabled false ends this line");
+  };
+  return std::make_unique<DiskCache>(
+      DiskCache::Options{config.folder, config.max_bytes, config.max_entries, warn});
+}
 
 KernelCache::~KernelCache() { clear(); }
 
@@ -23,16 +57,50 @@ CUfunction KernelCache::get(std::string_view source, const std::string& entry) {
     }
     kernel = slot;
   }
-  const std::lock_guard lock(kernel->mutex);
+  std::unique_lock lock(kernel->mutex);
   if (kernel->failure != nullptr) {
     std::rethrow_exception(kernel->failure);
   }
   if (kernel->function != nullptr) {
-    device_.counters().kernels.memory_hits.fetch_add(1, std::memory_order_relaxed);
+    count(device_.counters().kernels.memory_hits);
     return kernel->function;
   }
-  compile(*kernel, source, entry);
-  return kernel->function;
+  const std::string material =
+      disk_ == nullptr ? std::string() : material_of(compiler_->key(source, entry));
+  if (disk_ == nullptr) {
+    compile(*kernel, source, entry);
+  } else if (!load_from_disk(*kernel, material, entry)) {
+    // Only what the driver took is worth keeping.
+    const std::string cubin = compile(*kernel, source, entry);
+    lock.unlock();  // whoever waits for the kernel need not wait for the disk
+    const DiskCache::Stored stored = disk_->store(material, cubin);
+    count(device_.counters().kernels.disk_written, stored.written ? 1 : 0);
+    count(device_.counters().kernels.disk_evicted, stored.evicted);
+  }
+  return kernel->function;  // set once; only `clear` ends it
+}
+
+bool KernelCache::load_from_disk(Entry& kernel, const std::string& material,
+                                 const std::string& entry) {
+  KernelCounters& counters = device_.counters().kernels;
+  const DiskCache::Found found = disk_->load(material);
+  count(counters.disk_doubtful, found.doubtful ? 1 : 0);
+  if (!found.content) {
+    return false;
+  }
+  try {
+    load(kernel, *found.content, entry);
+  } catch (const DriverError& error) {
+    if (!speaks_against_image(error.code())) {
+      throw;
+    }
+    // Every bit is what somebody wrote, and yet the driver does not take it.
+    disk_->reject(material);
+    count(counters.disk_doubtful);
+    return false;
+  }
+  count(counters.disk_hits);
+  return true;
 }
 
 void KernelCache::clear() noexcept {
@@ -45,25 +113,27 @@ void KernelCache::clear() noexcept {
     }
   }
   entries_.clear();
+  device_.counters().kernels.loaded.store(0, std::memory_order_relaxed);
 }
 
-void KernelCache::compile(Entry& kernel, std::string_view source, const std::string& entry) {
+std::string KernelCache::compile(Entry& kernel, std::string_view source, const std::string& entry) {
   KernelCounters& counters = device_.counters().kernels;
   const auto start = std::chrono::steady_clock::now();
+  std::string cubin;
   try {
-    const std::string cubin = compiler_->compile(source, entry);
+    cubin = compiler_->compile(source, entry);
     load(kernel, cubin, entry);
   } catch (const CompileError&) {
     kernel.failure = std::current_exception();
-    counters.failed.fetch_add(1, std::memory_order_relaxed);
+    count(counters.failed);
     throw;
   }
   const auto spent = std::chrono::steady_clock::now() - start;
-  counters.compiled.fetch_add(1, std::memory_order_relaxed);
-  counters.compile_us.fetch_add(
-      static_cast<std::uint64_t>(
-          std::chrono::duration_cast<std::chrono::microseconds>(spent).count()),
-      std::memory_order_relaxed);
+  count(counters.compiled);
+  count(counters.compile_us,
+        static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
+  return cubin;
 }
 
 void KernelCache::load(Entry& kernel, const std::string& cubin, const std::string& entry) const {
@@ -85,6 +155,7 @@ void KernelCache::load(Entry& kernel, const std::string& cubin, const std::strin
   }
   kernel.module = module;
   kernel.function = function;
+  count(device_.counters().kernels.loaded);
 }
 
 }  // namespace forebay::cuda

@@ -11,22 +11,35 @@
 #include <unordered_map>
 #include <utility>
 
+#include "forebay/runtime/config.hpp"
 #include "runtime/cuda/nvrtc_compiler.hpp"
+#include "runtime/disk_cache.hpp"
 
 namespace forebay::cuda {
 
 class CudaDevice;
 
+/// The cache on disk that the configuration describes; none if it is off. Of all that a process
+/// makes, one warns when it cannot be used.
+[[nodiscard]] std::unique_ptr<DiskCache> make_disk_cache(const KernelCacheConfig& config);
+
 /// Compiles CUDA C++ with NVRTC to a cubin of the device's exact architecture, loads it, and keeps
-/// it until the device closes. Source includes nothing; entry points are `extern "C"`.
+/// it until the device closes. Source includes nothing; entry points are `extern "C"`. What a
+/// process compiled, the next finds on disk, if there is a cache there.
+///
+/// Nothing is unloaded before that, since callers keep a CUfunction for as long as the device is
+/// open, and graphs keep it longer than they run. The number of kernels follows that of programs,
+/// whose keys hold no sizes; `kernels.loaded` of the statistics shows it.
 ///
 /// Thread safety: any thread; two threads that want one kernel compile it once, and nobody waits
 /// for the compilation of another kernel.
 /// Cost of a hit: one hash of the source and one lookup; callers keep the CUfunction.
 class KernelCache {
  public:
-  KernelCache(CudaDevice& device, std::unique_ptr<Compiler> compiler)
-      : device_(device), compiler_(std::move(compiler)) {}
+  /// Without `disk`, every process compiles for itself.
+  KernelCache(CudaDevice& device, std::unique_ptr<Compiler> compiler,
+              std::unique_ptr<DiskCache> disk)
+      : device_(device), compiler_(std::move(compiler)), disk_(std::move(disk)) {}
   ~KernelCache();
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
@@ -45,11 +58,15 @@ class KernelCache {
     std::exception_ptr failure;  // a CompileError
   };
 
-  void compile(Entry& kernel, std::string_view source, const std::string& entry);
+  [[nodiscard]] bool load_from_disk(Entry& kernel, const std::string& material,
+                                    const std::string& entry);
+  /// Returns the cubin, which is loaded.
+  std::string compile(Entry& kernel, std::string_view source, const std::string& entry);
   void load(Entry& kernel, const std::string& cubin, const std::string& entry) const;
 
   CudaDevice& device_;
   const std::unique_ptr<Compiler> compiler_;
+  const std::unique_ptr<DiskCache> disk_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // mutex_; entry and source
 };

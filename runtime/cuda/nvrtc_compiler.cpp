@@ -105,27 +105,50 @@ void count_warm_up(int change) {
   if (all.count == 0) all.ended.notify_all();
 }
 
-}  // namespace
-
-std::string compile_cubin(const NvrtcApi& nvrtc, std::string_view source, const std::string& name,
-                          const CompileOptions& options) {
+/// The options that decide what comes out.
+std::vector<std::string> code_options(const NvrtcApi& nvrtc, const CompileOptions& options) {
   constexpr int kKnowsMinimal = 12040;
-  constexpr int kKnowsCache = 12090;
   constexpr int kKnowsFast = 12090;
-  require_architecture(nvrtc, options.architecture);
-  const std::string architecture = "--gpu-architecture=" + options.architecture;
-  std::vector<const char*> arguments = {architecture.c_str(), "--std=c++17", "--fmad=false",
-                                        "--no-source-include"};
+  std::vector<std::string> arguments = {"--gpu-architecture=" + options.architecture, "--std=c++17",
+                                        "--fmad=false", "--no-source-include"};
   if (nvrtc.version >= kKnowsMinimal) {
-    arguments.push_back("--minimal");
-  }
-  if (!options.compiler_cache && nvrtc.version >= kKnowsCache) {
-    arguments.push_back("--no-cache");
+    arguments.emplace_back("--minimal");
   }
   // "min" leaves out the dearest passes only: beside an H200, cold-start's fused sum compiles in 80
   // to 119 ms instead of 107 to 166 and runs at the same bandwidth, which "mid" lowers.
   if (nvrtc.version >= kKnowsFast) {
-    arguments.push_back("--Ofast-compile=min");
+    arguments.emplace_back("--Ofast-compile=min");
+  }
+  return arguments;
+}
+
+}  // namespace
+
+KernelKey kernel_key(const NvrtcApi& nvrtc, std::string_view source, const std::string& name,
+                     const CompileOptions& options) {
+  KernelKey key;
+  key.entry = name;
+  key.architecture = options.architecture;
+  key.compiler = "NVRTC " + std::to_string(nvrtc.version / 1000) + "." +
+                 std::to_string(nvrtc.version % 1000 / 10) + " " + nvrtc.build;
+  for (const std::string& option : code_options(nvrtc, options)) {
+    key.options += option + "\n";
+  }
+  key.source = source;
+  return key;
+}
+
+std::string compile_cubin(const NvrtcApi& nvrtc, std::string_view source, const std::string& name,
+                          const CompileOptions& options) {
+  constexpr int kKnowsCache = 12090;
+  require_architecture(nvrtc, options.architecture);
+  const std::vector<std::string> deciding = code_options(nvrtc, options);
+  std::vector<const char*> arguments;
+  for (const std::string& option : deciding) {
+    arguments.push_back(option.c_str());
+  }
+  if (!options.compiler_cache && nvrtc.version >= kKnowsCache) {
+    arguments.push_back("--no-cache");
   }
 
   const Program program(nvrtc, std::string(source), name);
@@ -198,6 +221,10 @@ void Compiler::prepare() {
 std::string Compiler::compile(std::string_view source, const std::string& name) {
   end_of_thread.armed = true;
   return compile_cubin(*nvrtc(), source, name, options_);
+}
+
+KernelKey Compiler::key(std::string_view source, const std::string& name) {
+  return kernel_key(*nvrtc(), source, name, options_);
 }
 
 std::shared_ptr<const NvrtcApi> Compiler::nvrtc() {

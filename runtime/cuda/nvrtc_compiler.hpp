@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runtime/driver/nvrtc_api.hpp"
+#include "runtime/kernel_key.hpp"
 
 namespace forebay::cuda {
 
@@ -22,6 +23,10 @@ struct CompileOptions {
 /// Cost: tens of milliseconds.
 [[nodiscard]] std::string compile_cubin(const driver::NvrtcApi& nvrtc, std::string_view source,
                                         const std::string& name, const CompileOptions& options);
+
+/// All that decides what `compile_cubin` makes of a source.
+[[nodiscard]] KernelKey kernel_key(const driver::NvrtcApi& nvrtc, std::string_view source,
+                                   const std::string& name, const CompileOptions& options);
 
 /// NVRTC, opened at first use, with the options of one device.
 /// Thread safety: any thread.
@@ -41,6 +46,8 @@ class Compiler {
   void settle() noexcept;
   /// As `compile_cubin`; throws DriverError also when NVRTC cannot be opened.
   [[nodiscard]] std::string compile(std::string_view source, const std::string& name);
+  /// As `kernel_key`; throws DriverError when NVRTC cannot be opened.
+  [[nodiscard]] KernelKey key(std::string_view source, const std::string& name);
 
  private:
   [[nodiscard]] std::shared_ptr<const driver::NvrtcApi> nvrtc();

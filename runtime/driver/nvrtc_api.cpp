@@ -1,11 +1,23 @@
 #include "runtime/driver/nvrtc_api.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "forebay/pool/error.hpp"
 #include "runtime/driver/dynamic_library.hpp"
 
 namespace forebay::driver {
+namespace {
+
+std::string build_of(const std::string& path) {
+  struct stat is {};
+  if (::stat(path.c_str(), &is) != 0) return "unknown";
+  return std::to_string(is.st_size) + " " + std::to_string(is.st_mtim.tv_sec) + "." +
+         std::to_string(is.st_mtim.tv_nsec);
+}
+
+}  // namespace
 
 std::shared_ptr<const NvrtcApi> NvrtcApi::open(int driver_version) {
   const DynamicLibrary library = DynamicLibrary::search(
@@ -18,6 +30,7 @@ std::shared_ptr<const NvrtcApi> NvrtcApi::open(int driver_version) {
   FOREBAY_NVRTC_FUNCTIONS(FOREBAY_FILL)
 #undef FOREBAY_FILL
   api->path = library.path();
+  api->build = build_of(api->path);
   int major = 0;
   int minor = 0;
   check(*api, api->nvrtcVersion(&major, &minor), "nvrtcVersion");

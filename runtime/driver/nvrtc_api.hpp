@@ -34,6 +34,8 @@ struct NvrtcApi {
 
   int version = 0;   ///< 13000 is NVRTC 13.0
   std::string path;  ///< the file it came from
+  /// Tells builds of one version apart (12.8 has had several): the file's size and time stamp.
+  std::string build;
 
   /// Opens the newest NVRTC that a driver of `driver_version` can follow (0: the newest there is).
   /// Throws DriverError saying where it looked.

@@ -72,3 +72,27 @@ TEST_CASE("kernels are cached, failures too, and unloaded with the device") {
   device->close();
   CHECK_THROWS_AS(device->kernels().get(source, "nothing"), ClosedError);
 }
+
+TEST_CASE("a kernel that comes from disk runs as the one that was compiled") {
+  FOREBAY_REQUIRE_DEVICE();
+  const char* const source = "extern \"C\" __global__ void from_disk(int* out) { *out = 271828; }";
+  for (const bool first : {true, false}) {
+    const auto device = cuda::CudaDevice::open(driver::CudaApi::open(), 0, {});
+    const CUfunction kernel = device->kernels().get(source, "from_disk");
+    CHECK(device->counters().kernels.compiled == (first ? 1 : 0));
+    CHECK(device->counters().kernels.disk_written == (first ? 1 : 0));
+    CHECK(device->counters().kernels.disk_hits == (first ? 0 : 1));
+    const pool::StreamId stream = device->default_stream().id();
+    const auto queue = static_cast<CUstream>(device->default_stream().native());
+    void* out = device->pool().allocate(sizeof(int), stream);
+    void* arguments[] = {&out};
+    REQUIRE(device->api().cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, queue, arguments, nullptr) ==
+            CUDA_SUCCESS);
+    int result = 0;
+    REQUIRE(device->api().cuMemcpyDtoHAsync(&result, reinterpret_cast<CUdeviceptr>(out),
+                                            sizeof result, queue) == CUDA_SUCCESS);
+    device->default_stream().synchronize();
+    CHECK(result == 271828);
+    device->pool().deallocate(out, stream);
+  }
+}

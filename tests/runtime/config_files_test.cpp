@@ -116,19 +116,39 @@ TEST_CASE("The schema and the reader agree") {
        {R"({"pool": {"capacity": 0}})", R"({"pool": {"capacity": "64 MiB"}})",
         R"({"pool": {"capacity": "1.5GiB"}})", R"({"pool": {"slab": {"max_block": 4096}}})",
         R"({"fusion": {"pinned_fraction": 0}})", R"({"log": {"level": "off"}})",
-        R"({"kernels": {"compiler_cache": false}})"}) {
+        R"({"kernels": {"compiler_cache": false}})",
+        R"({"kernels": {"cache": {"enabled": false}}})",
+        R"({"kernels": {"cache": {"folder": "/tmp/a b", "max_bytes": "1 MiB"}}})",
+        R"({"kernels": {"cache": {"folder": "", "max_entries": 16}}})"}) {
     INFO(text);
     CHECK(valid(text));
     CHECK(parses(text));
   }
-  for (const char* text :
-       {R"([])", R"({"pool": 1})", R"({"pol": {}})", R"({"pool": {"capasity": 1}})",
-        R"({"pool": {"capacity": -1}})", R"({"pool": {"capacity": 4096}})",
-        R"({"pool": {"capacity": 1.5}})", R"({"pool": {"capacity": "64 MB"}})",
-        R"({"pool": {"capacity": null}})", R"({"pool": {"slab": {"max_block": true}}})",
-        R"({"fusion": {"pinned_fraction": 2}})", R"({"fusion": {"max_ops": 0}})",
-        R"({"fusion": {"max_ops": "1"}})", R"({"log": {"level": "loud"}})",
-        R"({"kernels": {"compiler_cache": 0}})", R"({"matmul": {"max_plans": 65537}})"}) {
+  for (const char* text : {R"([])",
+                           R"({"pool": 1})",
+                           R"({"pol": {}})",
+                           R"({"pool": {"capasity": 1}})",
+                           R"({"pool": {"capacity": -1}})",
+                           R"({"pool": {"capacity": 4096}})",
+                           R"({"pool": {"capacity": 1.5}})",
+                           R"({"pool": {"capacity": "64 MB"}})",
+                           R"({"pool": {"capacity": null}})",
+                           R"({"pool": {"slab": {"max_block": true}}})",
+                           R"({"fusion": {"pinned_fraction": 2}})",
+                           R"({"fusion": {"max_ops": 0}})",
+                           R"({"fusion": {"max_ops": "1"}})",
+                           R"({"log": {"level": "loud"}})",
+                           R"({"kernels": {"compiler_cache": 0}})",
+                           R"({"kernels": {"cache": true}})",
+                           R"({"kernels": {"cache": {"folder": "tmp"}}})",
+                           R"({"kernels": {"cache": {"folder": 1}}})",
+                           R"({"kernels": {"cache": {"folder": "/a\nb"}}})",
+                           R"({"kernels": {"cache": {"max_bytes": 0}}})",
+                           R"({"kernels": {"cache": {"max_bytes": 2199023255552}}})",
+                           R"({"kernels": {"cache": {"max_entries": 15}}})",
+                           R"({"kernels": {"cache": {"max_entries": 65537}}})",
+                           R"({"kernels": {"cache": {"max_entrys": 16}}})",
+                           R"({"matmul": {"max_plans": 65537}})"}) {
     INFO(text);
     CHECK_FALSE(valid(text));
     CHECK_FALSE(parses(text));

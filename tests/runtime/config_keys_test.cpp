@@ -68,7 +68,8 @@ TEST_CASE("Both ends of every range are allowed, and nothing beyond them") {
       std::visit(
           [&](auto* field) {
             using Type = std::remove_pointer_t<decltype(field)>;
-            if constexpr (!std::is_enum_v<Type> && !std::is_same_v<Type, bool>) {
+            if constexpr (!std::is_enum_v<Type> && !std::is_same_v<Type, bool> &&
+                          !std::is_same_v<Type, std::string>) {
               *field = static_cast<Type>(value);
             }
           },
@@ -141,6 +142,39 @@ TEST_CASE("Values that do not fit together are found") {
   CHECK(
       keys::complaint(key_at("/upload/chunk_bytes"), config).find("/upload/ring_bytes (64 KiB)") !=
       std::string::npos);
+}
+
+TEST_CASE("A folder is empty or an absolute path on one line") {
+  Config config;
+  const keys::Key& key = key_at("/kernels/cache/folder");
+  for (const std::string& good : {std::string(), std::string("/"), std::string("/a b/\xc3\xa4"),
+                                  "/" + std::string(keys::kLongestFolder - 1, 'a')}) {
+    config.kernels.cache.folder = good;
+    CHECK(keys::complaint(key, config).empty());
+    CHECK(keys::number(key, config) == static_cast<double>(good.size()));
+  }
+  for (const std::string& bad :
+       {std::string("a"), std::string("~/cache"), std::string("./a"), std::string("/a\nb"),
+        std::string("/a\0b", 4), "/" + std::string(keys::kLongestFolder, 'a')}) {
+    config.kernels.cache.folder = bad;
+    const std::string complaint = keys::complaint(key, config);
+    INFO(complaint);
+    CHECK(complaint.find("allowed is \"\" or an absolute path") != std::string::npos);
+    CHECK(complaint.find('\n') == std::string::npos);
+    CHECK(complaint.size() < 200);
+  }
+  // What is no UTF-8 can still be told.
+  config.kernels.cache.folder = "/\xff";
+  CHECK(config.to_json().find("\"/\xef\xbf\xbd\"") != std::string::npos);
+}
+
+TEST_CASE("The kernel cache's other keys have no effect while it is off") {
+  Config config;
+  config.kernels.cache.enabled = false;
+  for (const char* name : {"folder", "max_bytes", "max_entries"}) {
+    CHECK(key_at(std::string("/kernels/cache/") + name).idle(config) ==
+          "/kernels/cache/enabled is false");
+  }
 }
 
 TEST_CASE("Checking names the configuration and the key") {

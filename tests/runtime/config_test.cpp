@@ -47,7 +47,7 @@ TEST_CASE("Every kind of value is read") {
     "pinned": {"capacity": "64 MiB", "mode": "passthrough"},
     "fusion": {"max_ops": 17, "max_inputs": 5, "max_height": 9, "pinned_fraction": 0.25},
     "upload": {"ring_bytes": "8 MiB", "chunk_bytes": 65536, "threads": 3},
-    "kernels": {"compiler_cache": false},
+    "kernels": {"compiler_cache": false, "cache": {"folder": "/k", "max_entries": 17}},
     "matmul": {"workspace_bytes": 0, "max_plans": 7},
     "host": {"threads": 2},
     "log": {"level": "debug"}})");
@@ -74,6 +74,8 @@ TEST_CASE("Every kind of value is read") {
   CHECK(config.upload.chunk_bytes == 65536);
   CHECK(config.upload.threads == 3);
   CHECK_FALSE(config.kernels.compiler_cache);
+  CHECK(config.kernels.cache.folder == "/k");
+  CHECK(config.kernels.cache.max_entries == 17);
   CHECK(config.matmul.workspace_bytes == 0);
   CHECK(config.matmul.max_plans == 7);
   CHECK(config.host_threads == 2);
@@ -97,6 +99,8 @@ TEST_CASE("Every key survives writing and reading with a value that is not its d
           using Type = std::remove_pointer_t<decltype(field)>;
           if constexpr (std::is_same_v<Type, bool>) {
             *field = !*field;
+          } else if constexpr (std::is_same_v<Type, std::string>) {
+            *field = "/some where/\"else\"";
           } else if constexpr (std::is_enum_v<Type>) {
             *field = static_cast<Type>(*field == Type{} ? 1 : 0);
           } else {
@@ -160,6 +164,15 @@ TEST_CASE("Wrong types are refused") {
           "c.json: /fusion/max_ops: found \"17\", allowed is an integer from 1 to 4096");
   refuses(R"({"fusion": {"max_ops": 17.0}})",
           "c.json: /fusion/max_ops: found 17.0, allowed is an integer from 1 to 4096");
+  refuses(R"({"kernels": {"cache": {"folder": "~/kernels"}}})",
+          "c.json: /kernels/cache/folder: found \"~/kernels\", allowed is \"\" or an absolute path "
+          "without control characters");
+  refuses(R"({"kernels": {"cache": {"folder": null}}})",
+          "c.json: /kernels/cache/folder: found null, allowed is \"\" or an absolute path without "
+          "control characters");
+  refuses(R"({"kernels": {"cache": {"enabled": false, "max_bytes": "1 GiB"}}})",
+          "c.json: /kernels/cache/max_bytes: the key has no effect while /kernels/cache/enabled is "
+          "false; leave it out");
   refuses(R"({"kernels": {"compiler_cache": 1}})",
           "c.json: /kernels/compiler_cache: found 1, allowed is true or false");
   refuses(

@@ -419,8 +419,12 @@ TEST_CASE("Each counter reaches its own key") {
   DeviceCounters& counters = device->counters();
   std::uint64_t next = 0;
   const auto set = [&next](Counter& counter) { counter = ++next; };
+  set(counters.kernels.loaded);
   set(counters.kernels.memory_hits);
   set(counters.kernels.disk_hits);
+  set(counters.kernels.disk_written);
+  set(counters.kernels.disk_evicted);
+  set(counters.kernels.disk_doubtful);
   set(counters.kernels.compiled);
   set(counters.kernels.failed);
   set(counters.kernels.interpreted_launches);
@@ -441,8 +445,9 @@ TEST_CASE("Each counter reaches its own key") {
   set(counters.tensor_tables);
   const json document = json::parse(device->stats_json());
   std::uint64_t seen = 0;
-  for (const char* key : {"memory_hits", "disk_hits", "compiled", "failed", "interpreted_launches",
-                          "compiled_launches", "compile_us"}) {
+  for (const char* key :
+       {"loaded", "memory_hits", "disk_hits", "disk_written", "disk_evicted", "disk_doubtful",
+        "compiled", "failed", "interpreted_launches", "compiled_launches", "compile_us"}) {
     INFO(key);
     CHECK(document["kernels"][key] == ++seen);
   }

@@ -39,9 +39,11 @@ namespace forebay::test {
 }
 
 /// The default configuration; with FOREBAY_TEST_PASSTHROUGH=1 each block of the pools is an
-/// allocation of its own, so that a memory checker sees where it ends.
+/// allocation of its own, so that a memory checker sees where it ends. No test finds the kernels of
+/// another.
 [[nodiscard]] inline Config device_config() {
   Config config;
+  config.kernels.cache.enabled = false;
   const char* passthrough = std::getenv("FOREBAY_TEST_PASSTHROUGH");
   if (passthrough != nullptr && std::string(passthrough) == "1") {
     config.pool.mode = pool::PoolMode::passthrough;

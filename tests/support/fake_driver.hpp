@@ -66,11 +66,12 @@ class FakeDriver {
   std::shared_ptr<driver::CudaApi> api_;
 };
 
-/// The default configuration, but the compiler is not warmed up: most tests on the fake compile
-/// nothing.
+/// The default configuration, but the compiler is not warmed up, since most tests on the fake
+/// compile nothing, and no test finds the kernels of another.
 [[nodiscard]] inline Config fake_config() {
   Config config;
   config.kernels.prepare = false;
+  config.kernels.cache.enabled = false;
   return config;
 }
 

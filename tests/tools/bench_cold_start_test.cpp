@@ -88,6 +88,21 @@ TEST_CASE("a dump by --stats shows the pool while the results are alive") {
   CHECK(table.code == 0);
 }
 
+TEST_CASE("with --fresh-cache no cache is used, whatever the configuration says") {
+  const Folder folder;
+  const std::string config = folder.with(
+      "c.json", R"({"kernels": {"compiler_cache": true, "cache": {"folder": "/tmp/some"}}})");
+  for (const bool fresh : {true, false}) {
+    const std::string file = folder.file("stats.json");
+    std::vector<std::string> words = small({"--stats", file, "--config", config});
+    if (fresh) words.emplace_back("--fresh-cache");
+    CHECK(run_forebay(words).code == 0);
+    const JsonDocument stats(Folder::read(file), file);
+    CHECK(stats.flag("/config/kernels/cache/enabled") == !fresh);
+    CHECK(stats.flag("/config/kernels/compiler_cache") == !fresh);
+  }
+}
+
 TEST_CASE("cold-start refuses bad words and bad work in one line") {
   check_refused(small({"--shape", "-1,4"}), 2, "negative");
   check_refused(small({"--shape", "4000000000,4000000000,4000000000"}), 2, "4000000000");

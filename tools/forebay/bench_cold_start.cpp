@@ -45,8 +45,9 @@ class BenchColdStart final : public Command {
     options.flag("clone", work_.clone, "copy each buffer before its upload; the copy counts");
     options.flag("through-host", work_.through_host,
                  "read each result back and upload it again before its sum");
-    options.flag("fresh-cache", fresh_cache_,
-                 "start with no compiled kernel: the caches of driver and compiler are off");
+    options.flag(
+        "fresh-cache", fresh_cache_,
+        "start with no compiled kernel: the caches of forebay, driver and compiler are off");
     common_.declare(options);
   }
 
@@ -56,6 +57,7 @@ class BenchColdStart final : public Command {
       if (!fresh_cache_) return;
       ::setenv("CUDA_CACHE_DISABLE", "1", 1);  // read by cuInit, which comes later
       config.kernels.compiler_cache = false;
+      config.kernels.cache.enabled = false;
     });
     Beginning beginning;
     const double fill_start = now_s();

@@ -14,6 +14,9 @@ namespace forebay::tools {
 [[nodiscard]] std::unique_ptr<Command> make_replay();
 [[nodiscard]] std::unique_ptr<Command> make_stats();
 [[nodiscard]] std::unique_ptr<Command> make_leaks();
+[[nodiscard]] std::unique_ptr<Command> make_cache_ls();
+[[nodiscard]] std::unique_ptr<Command> make_cache_verify();
+[[nodiscard]] std::unique_ptr<Command> make_cache_clear();
 [[nodiscard]] std::unique_ptr<Command> make_config_check();
 [[nodiscard]] std::unique_ptr<Command> make_config_show();
 [[nodiscard]] std::unique_ptr<Command> make_config_schema();

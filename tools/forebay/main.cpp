@@ -19,6 +19,9 @@ int main(int argc, char** argv) {
   commands.push_back(make_replay());
   commands.push_back(make_stats());
   commands.push_back(make_leaks());
+  commands.push_back(make_cache_ls());
+  commands.push_back(make_cache_verify());
+  commands.push_back(make_cache_clear());
   commands.push_back(make_config_check());
   commands.push_back(make_config_show());
   commands.push_back(make_config_schema());

@@ -27,8 +27,17 @@ struct UploadConfig {
   std::uint32_t threads = 0;  ///< threads that fill it; 0: eight, or all cores if there are fewer
 };
 
-/// The kernel cache; keys `kernels.*`.
+/// Compiled kernels on disk; keys `kernels.cache.*`.
+struct KernelCacheConfig {
+  bool enabled = true;
+  std::string folder;  ///< absolute; empty: $XDG_CACHE_HOME/forebay, else $HOME/.cache/forebay
+  std::size_t max_bytes = std::size_t{256} << 20;  ///< of all its files
+  std::uint32_t max_entries = 4096;
+};
+
+/// Kernels; keys `kernels.*`.
 struct KernelConfig {
+  KernelCacheConfig cache;
   bool compiler_cache = true;  ///< whether NVRTC may use its own cache on disk
   bool prepare = true;  ///< whether opening a CUDA device warms NVRTC up, on a thread beside it
 };

@@ -10,8 +10,12 @@ using Counter = std::atomic<std::uint64_t>;
 
 /// `kernels` of forebay.stats/1.
 struct KernelCounters {
+  Counter loaded{0};  ///< kernels that are loaded now
   Counter memory_hits{0};
   Counter disk_hits{0};
+  Counter disk_written{0};   ///< entries written to the cache on disk
+  Counter disk_evicted{0};   ///< entries that went because of its limits
+  Counter disk_doubtful{0};  ///< entries that could not be trusted, deleted and compiled again
   Counter compiled{0};
   Counter failed{0};
   Counter interpreted_launches{0};
