@@ -187,8 +187,8 @@ void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) 
   const Field field = key.field(config);
   if (const auto path = std::get_if<std::string*>(&field)) {
     if (!value.is_string() || !config_keys::is_folder(value.get_ref<const std::string&>())) {
-      fail(name, key.pointer,
-           "found " + shown(value) + ", allowed is " + config_keys::allowed(key));
+      mistakes.add(key, "found " + shown(value) + ", allowed is " + config_keys::allowed(key));
+      return;
     }
     **path = value.get<std::string>();
     return;
