@@ -243,13 +243,19 @@ struct Place {
 };
 using Places = std::function<Place(unsigned thread)>;
 
+void sum_up(AllocRow& row) {
+  row.pairs = row.times.size() * kBatchPairs;
+  row.p50_ns = percentile(row.times, 0.50);
+  row.p99_ns = percentile(row.times, 0.99);
+  row.pairs_per_s = static_cast<double>(row.pairs) / row.seconds;
+}
+
 void fill_in(const std::vector<Batches>& batches, double seconds, AllocRow& row) {
-  std::vector<float> times;
-  for (const Batches& of : batches) times.insert(times.end(), of.times().begin(), of.times().end());
-  row.pairs = times.size() * kBatchPairs;
-  row.p50_ns = percentile(times, 0.50);
-  row.p99_ns = percentile(times, 0.99);
-  row.pairs_per_s = static_cast<double>(row.pairs) / seconds;
+  for (const Batches& of : batches) {
+    row.times.insert(row.times.end(), of.times().begin(), of.times().end());
+  }
+  row.seconds = seconds;
+  sum_up(row);
 }
 
 /// Warms `batch` up, then times it on each thread. `batch(thread)` runs one.
@@ -379,6 +385,12 @@ void own_consumers(const AllocCase& what, const AllocLimits& limits, const Place
 }
 
 }  // namespace
+
+void add_turn(AllocRow& row, const AllocRow& turn) {
+  row.times.insert(row.times.end(), turn.times.begin(), turn.times.end());
+  row.seconds += turn.seconds;
+  sum_up(row);
+}
 
 const char* name_of(Kind kind) noexcept {
   switch (kind) {

@@ -23,7 +23,12 @@ struct AllocRow {
   double p50_ns = 0;
   double p99_ns = 0;
   double pairs_per_s = 0;
+
+  std::vector<float> times;  ///< of all batches, in nanoseconds a pair
+  double seconds = 0;        ///< from the beginning to the end, of all turns
 };
+/// `row` becomes what it and another turn of the same case measured together.
+void add_turn(AllocRow& row, const AllocRow& turn);
 
 /// What to measure.
 struct AllocCase {

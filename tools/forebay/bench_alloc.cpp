@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "forebay/pool/error.hpp"
 #include "runtime/size_text.hpp"
@@ -65,6 +66,8 @@ class BenchAlloc final : public Command {
                  "counts of threads; producer-consumer runs with the even ones");
     options.text("thread-bytes", thread_bytes_, "LIST", "sizes of the loops with threads");
     options.number("row-ms", row_ms_, {1, 600'000}, "milliseconds of measuring for each row");
+    options.number("turns", turns_, {1, 1000},
+                   "into how many turns that is cut, in which the allocators alternate");
     options.number("setup-s", setup_s_, {1, 3600},
                    "seconds for the live blocks of a row; beyond them it is left out");
   }
@@ -81,29 +84,21 @@ class BenchAlloc final : public Command {
         std::make_unique<PoolAllocator>("forebay", device.shared_from_this(), streams));
     for (auto& other : driver_allocators(device, streams)) allocators.push_back(std::move(other));
 
-    const AllocLimits limits{static_cast<double>(row_ms_) / 1e3, static_cast<double>(setup_s_)};
+    const AllocLimits limits{static_cast<double>(row_ms_) / 1e3 / static_cast<double>(turns_),
+                             static_cast<double>(setup_s_)};
     Progress progress("alloc case", cases.size());
     bench.say(
         "allocator         case                    bytes       live threads    p50 ns    "
         "p99 ns     pairs/s");
-    const auto keep = [&](const AllocRow& row) {
-      progress.clear();
-      bench.say(line(row));
-      rows_.push_back(row);
-    };
     for (std::size_t i = 0; i < cases.size(); ++i) {
       progress.at(i);
-      for (const auto& allocator : allocators) {
-        try {
-          keep(run_case(*allocator, cases[i], limits));
-        } catch (const OutOfMemory& error) {
-          leave_out(allocator->name(), cases[i], error.what());
-        } catch (const TooSlow& error) {
-          leave_out(allocator->name(), cases[i], error.what());
-        }
-        if (allocators.size() > 1) allocator->trim();  // the next one wants memory too
+      const std::vector<AllocRow> rows = measure(cases[i], allocators, limits, bench.config());
+      progress.clear();
+      for (const AllocRow& row : rows) {
+        bench.say(line(row));
+        rows_.push_back(row);
+        rows_.back().times = {};
       }
-      if (has_control(cases[i].kind)) keep(control(cases[i], limits, bench.config()));
     }
     progress.clear();
     for (const LeftOut& row : left_out_) {
@@ -117,6 +112,44 @@ class BenchAlloc final : public Command {
   }
 
  private:
+  // The rows of a case. Allocators take turns, so that what disturbs the machine for a while
+  // disturbs all of them.
+  std::vector<AllocRow> measure(const AllocCase& what,
+                                const std::vector<std::unique_ptr<Allocator>>& allocators,
+                                const AllocLimits& limits, const Config& config) {
+    const std::size_t count = allocators.size() + (has_control(what.kind) ? 1 : 0);
+    std::vector<std::optional<AllocRow>> rows(count);
+    std::vector<bool> failed(count);
+    for (std::uint64_t turn = 0; turn < turns_; ++turn) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (failed[i]) continue;
+        const char* name = i < allocators.size() ? allocators[i]->name() : "control";
+        try {
+          AllocRow row = i < allocators.size() ? run_case(*allocators[i], what, limits)
+                                               : control(what, limits, config);
+          if (rows[i]) {
+            add_turn(*rows[i], row);
+          } else {
+            rows[i] = std::move(row);
+          }
+        } catch (const OutOfMemory& error) {
+          leave_out(name, what, error.what());
+          failed[i] = true;
+        } catch (const TooSlow& error) {
+          leave_out(name, what, error.what());
+          failed[i] = true;
+        }
+        // The next one wants memory too.
+        if (i < allocators.size() && allocators.size() > 1) allocators[i]->trim();
+      }
+    }
+    std::vector<AllocRow> measured;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (rows[i] && !failed[i]) measured.push_back(std::move(*rows[i]));
+    }
+    return measured;
+  }
+
   std::vector<Kind> kinds() const {
     std::vector<Kind> kinds;
     for (const std::string& name : split_list(cases_)) {
@@ -212,7 +245,8 @@ class BenchAlloc final : public Command {
         .field("bench", "alloc")
         .field("device", device.id())
         .field("device_name", device.info().name)
-        .field("row_ms", row_ms_);
+        .field("row_ms", row_ms_)
+        .field("turns", turns_);
     out.key("rows").begin_array();
     for (const AllocRow& row : rows_) {
       out.begin_object()
@@ -253,6 +287,7 @@ class BenchAlloc final : public Command {
   std::string threads_ = "1,2,4,8,16";
   std::string thread_bytes_ = "4KiB,2MiB";
   std::uint64_t row_ms_ = 300;
+  std::uint64_t turns_ = 4;
   std::uint64_t setup_s_ = 10;
   std::vector<AllocRow> rows_;
   std::vector<LeftOut> left_out_;
