@@ -71,7 +71,9 @@ TEST_CASE("of several devices one has to be chosen") {
   const std::string two =
       snapshot({}, {pickled_list({snapshot_event("alloc", 1, 10, 0, 0)}), pickled_list({}),
                     pickled_list({snapshot_event("alloc", 1, 30, 0, 0)})});
-  CHECK(complaint(two) == "FILE: there are events of the devices 0, 2; choose one of them");
+  CHECK(complaint(two) ==
+        "FILE: there are events of the devices 0, 2; choose one of them "
+        "with --trace-device N");
   TraceOptions options;
   options.device = 2;
   CHECK(parse_trace(two, "FILE", options).peak_requested == 30);
