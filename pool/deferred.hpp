@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <list>
 #include <map>
@@ -64,29 +65,35 @@ class DeferredFrees {
       go_on(waiting);
     }
   }
-  /// Those that wait for nothing more. They are the caller's from now on.
-  [[nodiscard]] Blocks take_ready() noexcept {
+  /// Those that wait for nothing more: regions of their own, or all others. They are the caller's
+  /// from now on.
+  [[nodiscard]] Blocks take_ready(bool regions) noexcept {
     Blocks ready;
-    ready.swap(ready_);
+    ready.swap(ready_[regions ? 1 : 0]);
     return ready;
   }
-  /// Some of those could not be released.
-  void put_back(Blocks& ready) noexcept { ready_.splice(ready_.end(), ready); }
-  [[nodiscard]] bool any_ready() const noexcept { return !ready_.empty(); }
+  /// Some of those regions could not be released.
+  void put_back(Blocks& regions) noexcept { ready_[1].splice(ready_[1].end(), regions); }
+  [[nodiscard]] bool any_ready(bool regions) const noexcept {
+    return !ready_[regions ? 1 : 0].empty();
+  }
 
   template <typename Visit>
   void each(Visit&& visit) const {
     for (const Deferred& block : waiting_) visit(block);
-    for (const Deferred& block : ready_) visit(block);
+    for (const Blocks& ready : ready_) {
+      for (const Deferred& block : ready) visit(block);
+    }
   }
   [[nodiscard]] std::size_t metadata_bytes() const noexcept {
     constexpr std::size_t kNodes = 2 * 4 * sizeof(void*);
-    return (waiting_.size() + ready_.size()) * (sizeof(Deferred) + 2 * sizeof(Use) + kNodes);
+    return (waiting_.size() + ready_[0].size() + ready_[1].size()) *
+           (sizeof(Deferred) + 2 * sizeof(Use) + kNodes);
   }
   void clear() noexcept {
     queues_.clear();
     waiting_.clear();
-    ready_.clear();
+    for (Blocks& ready : ready_) ready.clear();
   }
 
  private:
@@ -102,7 +109,8 @@ class DeferredFrees {
     std::vector<Use>& uses = one.front().uses;
     while (!uses.empty() && is_over(uses.back())) uses.pop_back();
     if (uses.empty()) {
-      ready_.splice(ready_.end(), one);
+      Blocks& ready = ready_[one.front().alone != 0 ? 1 : 0];
+      ready.splice(ready.end(), one);
       return;
     }
     const Owner owner = uses.back().state->owner;
@@ -119,8 +127,9 @@ class DeferredFrees {
     queue(one);
   }
 
-  Blocks waiting_, ready_;
-  std::deque<Queue> queues_;  // by owner
+  Blocks waiting_;
+  std::array<Blocks, 2> ready_;  // [1]: regions
+  std::deque<Queue> queues_;     // by owner
 };
 
 }  // namespace forebay::pool

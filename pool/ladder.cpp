@@ -160,11 +160,11 @@ void Pool::Impl::complete(StreamState& state) {
     const std::lock_guard lock(engine_mutex_);
     engine_.complete(state.owner, passed);
     deferred_.complete(state, passed);
-    ready = deferred_.any_ready();
+    ready = deferred_.any_ready(false);
     sample_levels();
   }
-  // Regions take the growth lock, which whoever calls may have: they wait for the next allocation.
-  if (ready && config_.mode == PoolMode::pooled) release_deferred();
+  // Regions wait until somebody polls: whoever calls here may have the growth lock.
+  if (ready) release_deferred(false);
 }
 
 bool Pool::Impl::poll_everybody() {
@@ -181,7 +181,8 @@ bool Pool::Impl::poll_everybody() {
     progress = true;
     complete(*state);
   }
-  progress |= release_deferred();
+  progress |= release_deferred(false);
+  progress |= release_deferred(true);
   return progress;
 }
 
@@ -260,7 +261,8 @@ bool Pool::Impl::wait_for_oldest() {
   host_waits_.fetch_add(1, std::memory_order_relaxed);
   if (!clockwork_.synchronize_oldest(*oldest)) return false;
   complete(*oldest);
-  release_deferred();
+  release_deferred(false);
+  release_deferred(true);
   return true;
 }
 

@@ -244,8 +244,7 @@ class Pool::Impl {
 
   // release.cpp ----------------------------------------------------------------------------------
   /// What waited for several streams and waits no longer becomes free.
-  bool release_deferred();
-  bool release_ready(const Deferred& block);
+  bool release_deferred(bool regions);
   /// The block waits for its uses and for the stream that freed it.
   void defer(Deferred deferred);
   /// A used extent becomes free; whether that left a mapping wholly idle. REQUIRES: the engine

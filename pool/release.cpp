@@ -96,23 +96,18 @@ void Pool::Impl::defer(Deferred deferred) {
   for (std::size_t i = 0; i < count; ++i) record_point(*due[i]);
 }
 
-// Whether the source, or a carrier, has the block back; a span goes back with the engine's lock.
-bool Pool::Impl::release_ready(const Deferred& block) {
-  if (block.alone != 0) return free_alone(block.alone);
-  if (block.small) send_home(block.small);
-  return true;
-}
-
-bool Pool::Impl::release_deferred() {
+// Regions take the growth lock, which nobody who releases them may have.
+bool Pool::Impl::release_deferred(bool regions) {
   DeferredFrees::Blocks ready, refused;
   {
     const std::lock_guard lock(engine_mutex_);
-    ready = deferred_.take_ready();
+    ready = deferred_.take_ready(regions);
   }
   if (ready.empty()) return false;
   for (auto block = ready.begin(); block != ready.end();) {
     const auto next = std::next(block);
-    if (!release_ready(*block)) refused.splice(refused.end(), ready, block);
+    if (block->small) send_home(block->small);
+    if (regions && !free_alone(block->alone)) refused.splice(refused.end(), ready, block);
     block = next;
   }
   const std::lock_guard lock(engine_mutex_);

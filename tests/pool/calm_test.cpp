@@ -192,3 +192,17 @@ TEST_CASE("what is on its way out does not count as needed") {
   world.pool.decay();
   CHECK(world.pool.stats().held.current <= 4 * kMiB);
 }
+
+TEST_CASE("retiring a stream that freed guarded blocks does not wait for itself") {
+  for (const PoolMode mode : {PoolMode::pooled, PoolMode::passthrough}) {
+    World world(World::Config{
+        .immediate = true, .mode = mode, .guard_sample = mode == PoolMode::pooled ? 1u : 0u});
+    for (int i = 0; i < 10; ++i) {
+      world.pool.deallocate(world.pool.allocate(1000, 1), 1);
+    }
+    CHECK(world.pool.retire_stream(1));
+    CHECK(world.pool.allocate(1000, 2) != nullptr);
+    world.pool.trim();
+    CHECK(world.sound());
+  }
+}
