@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,15 @@ constexpr bool slab_classes_hold() {
   return slab_bytes(7) == 2 * kKiB && slab_bytes(kSlabClasses - 1) == 64 * kKiB;
 }
 static_assert(slab_classes_hold());
+
+constexpr auto make_class_by_units() {
+  std::array<ClassKey, 64 * kKiB / kSlabUnit + 1> table{};
+  for (std::size_t units = 1; units < table.size(); ++units) {
+    table[units] = static_cast<ClassKey>(slab_class(units * kSlabUnit));
+  }
+  return table;
+}
+inline constexpr auto kClassByUnits = make_class_by_units();
 }  // namespace detail
 
 /// How a pool's configuration sends requests to slabs, buddies and spans.
@@ -73,10 +83,15 @@ class SizeRouter {
  public:
   SizeRouter(std::size_t slab_max, std::size_t buddy_max) noexcept
       : slab_max_(slab_max),
+        slab_limit_(largest_class(slab_max)),
         buddy_max_(buddy_max),
         leaf_log2_(log2_floor(std::max<std::size_t>(4 * kKiB, std::bit_ceil(slab_max + 1)))) {}
 
   [[nodiscard]] ClassKey route(std::size_t bytes, std::size_t alignment) const noexcept {
+    // Nearly all requests. Blocks lie at multiples of a slab's unit.
+    if (bytes <= slab_limit_ && alignment <= kSlabUnit) {
+      return detail::kClassByUnits[(bytes + kSlabUnit - 1) / kSlabUnit];
+    }
     if (alignment > kCarrierAlignment) return kSpanClass;
     const std::size_t least = round_up(bytes, alignment);
     if (least <= slab_max_) {
@@ -100,7 +115,14 @@ class SizeRouter {
   }
 
  private:
-  const std::size_t slab_max_, buddy_max_;
+  // The largest class that is no larger, 0 if there is none.
+  static std::size_t largest_class(std::size_t most) noexcept {
+    std::size_t largest = 0;
+    for (unsigned i = 0; i < kSlabClasses && slab_bytes(i) <= most; ++i) largest = slab_bytes(i);
+    return largest;
+  }
+
+  const std::size_t slab_max_, slab_limit_, buddy_max_;
   const unsigned leaf_log2_;
 };
 
