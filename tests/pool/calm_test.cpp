@@ -133,6 +133,33 @@ TEST_CASE("blocks that several streams use come back without a miss") {
   CHECK(world.sound());
 }
 
+TEST_CASE("a calm stream records points again when it frees what others use") {
+  World world(World::Config{.immediate = true});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 300; ++i) {
+    blocks.push_back(world.pool.allocate(1000, 1));
+    CHECK(world.pool.record_use(blocks.back(), 2) == Misuse::none);
+  }
+  hits(world, 100'000);
+  const PoolStats before = world.pool.stats();
+  for (void* block : blocks) world.pool.deallocate(block, 1);
+  const PoolStats after = world.pool.stats();
+  CHECK(after.streams.front().points_recorded >= before.streams.front().points_recorded + 300 / 64);
+  CHECK(after.streams.front().misses == before.streams.front().misses);
+}
+
+TEST_CASE("giving back down to a limit unmaps no more than that takes") {
+  World world(World::Config{.handle_size = 2 * kMiB, .immediate = true});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(world.pool.allocate(2 * kMiB, 1));
+  for (void* block : blocks) world.pool.deallocate(block, 1);
+  for (const std::size_t keep : {190 * kMiB, 150 * kMiB, 10 * kMiB}) {
+    world.pool.trim(keep);
+    CHECK(world.pool.stats().held.current == keep);
+    CHECK(world.pool.stats().mapped.current == keep);
+  }
+}
+
 TEST_CASE("a block that waits for many streams is looked at once for each") {
   World world(World::Config{.streams = 8});
   std::vector<void*> blocks;
