@@ -6,8 +6,8 @@
 
 #include "compute/cuda/codegen.hpp"
 #include "compute/cuda/launch_plan.hpp"
+#include "tests/compute/cuda/emulated_case.hpp"
 #include "tests/compute/cuda/emulator.hpp"
-#include "tests/compute/cuda/program_case.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
 
@@ -16,82 +16,21 @@ using namespace forebay::test;
 
 namespace {
 
-/// Words at an address aligned to 16 bytes, plus the offset.
-struct AlignedWords {
-  explicit AlignedWords(const CaseBuffer& buffer) : words(buffer.words.size() + 4) {
-    const auto address = reinterpret_cast<std::uintptr_t>(words.data());
-    start = words.data() + (16 - address % 16) % 16 / 4;
-    std::copy(buffer.words.begin(), buffer.words.end(), start);
-    first = start + buffer.offset;
-    count = buffer.words.size();
-    offset = buffer.offset;
-  }
-  [[nodiscard]] CaseBuffer back() const { return {{start, start + count}, offset}; }
-
-  std::vector<Word> words;
-  Word* start;
-  Word* first;
-  std::size_t count;
-  std::size_t offset;
-};
-
-struct Outcome {
-  cuda::LaunchPlan launch;
-  std::vector<CaseBuffer> outputs;
-  CaseBuffer reduction;
-};
-
-Outcome run_emulated(const std::string& name, const ProgramCase& data) {
+cuda::LaunchPlan check_emulated(const std::string& name, const ProgramCase& data) {
+  INFO(name << " over " << to_string(data.binding().extents));
   const EmulatedKernel* const kernel = emulated_kernel(name.c_str());
   REQUIRE(kernel != nullptr);
-  compute::Binding binding = data.binding();
-  std::vector<AlignedWords> leaves(data.leaves().begin(), data.leaves().end());
-  for (const AlignedWords& leaf : leaves) binding.leaves.push_back(leaf.first);
-  std::vector<AlignedWords> outputs;
-  for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
-    outputs.emplace_back(data.output_buffer());
-  }
-  for (const AlignedWords& output : outputs) binding.outputs.push_back(output.first);
-  const AlignedWords reduction(data.reduction_buffer());
-  binding.reduction = reduction.first;
-  std::uint64_t mailbox = 0;
-  constexpr std::uint32_t kTicket = 0x80000007U;
-  if (data.kept() == 1) {
-    binding.mailbox = &mailbox;
-    binding.ticket = kTicket;
-  }
-
+  EmulatedCase run(data);
   const cuda::KernelShape shape = cuda::kernel_shape(data.program());
-  Outcome outcome;
-  outcome.launch = cuda::plan_launch(data.program(), shape, binding, 132);
-  const cuda::ReducePlan& plan = outcome.launch.choices.plan;
-  std::vector<double> partials(plan.partials() + 1, 1e30);
-  std::vector<std::uint32_t> tickets(cuda::kSplitBlocks, 0);
-  outcome.launch.choices.scratch = {partials.data(), tickets.data()};
-  cuda::ArgumentBuffer arguments(data.program(), binding, outcome.launch.choices);
+  cuda::LaunchPlan launch = cuda::plan_launch(data.program(), shape, run.binding, 132);
+  launch.choices.scratch = run.scratch(launch.choices.plan);
+  cuda::ArgumentBuffer arguments(data.program(), run.binding, launch.choices);
   REQUIRE(arguments.size() == kernel->argument_bytes);
-  if (outcome.launch.blocks != 0) {
-    emulate(outcome.launch.blocks, outcome.launch.threads,
-            [&] { kernel->thread(arguments.data()); });
+  if (launch.blocks != 0) {
+    emulate(launch.blocks, launch.threads, [&] { kernel->thread(arguments.data()); });
   }
-  CHECK(partials.back() == 1e30);
-  CHECK(std::count(tickets.begin(), tickets.end(), 0U) == std::ptrdiff_t{cuda::kSplitBlocks});
-  for (const AlignedWords& output : outputs) outcome.outputs.push_back(output.back());
-  outcome.reduction = reduction.back();
-  if (data.program().reduction && data.kept() == 1) {
-    CHECK(mailbox == (std::uint64_t{kTicket} << 32 | reduction.first->bits));
-  }
-  return outcome;
-}
-
-Outcome check_emulated(const std::string& name, const ProgramCase& data) {
-  INFO(name << " over " << to_string(data.binding().extents));
-  Outcome outcome = run_emulated(name, data);
-  for (std::size_t k = 0; k < outcome.outputs.size(); ++k) {
-    CHECK(data.check_output(k, outcome.outputs[k]) == "");
-  }
-  if (data.program().reduction) CHECK(data.check_reduction(outcome.reduction) == "");
-  return outcome;
+  CHECK(run.check() == "");
+  return launch;
 }
 
 compute::Program sample(const std::string& name) {
@@ -161,8 +100,8 @@ TEST_CASE("emulated reductions of every shape: short and long rows, split and wh
     for (const unsigned misaligned : {0U, 1U}) {
       const ProgramCase data(sample(shape.name), shape.extents,
                              {.seed = 3, .misaligned = misaligned});
-      const Outcome outcome = check_emulated(shape.name, data);
-      kinds.insert({outcome.launch.choices.plan.splits > 1, outcome.launch.choices.plan.inner});
+      const cuda::ReducePlan plan = check_emulated(shape.name, data).choices.plan;
+      kinds.insert({plan.splits > 1, plan.inner});
     }
   }
   CHECK(kinds.size() == 4);

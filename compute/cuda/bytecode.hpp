@@ -1,0 +1,35 @@
+// Programs as the interpreter kernels run them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "forebay/compute/program.hpp"
+
+namespace forebay::cuda {
+
+#include "compute/cuda/bytecode.inl"
+
+/// The bytecode of a program, made once and kept with it. Values that live across instructions lie
+/// in slots: leaves in the first ones, then results, which take over the slots of values that have
+/// had their last use (linear scan, one pass). A result that only the next instruction reads stays
+/// in the accumulator.
+struct Bytecode {
+  std::vector<std::uint32_t> code;     ///< ends with kFbEnd
+  std::vector<std::uint16_t> leaves;   ///< the program's leaves with an element for each
+  std::vector<std::uint16_t> singles;  ///< its other leaves
+  unsigned slots = 0;                  ///< the most that are in use at once
+  unsigned scratch = 0;                ///< the slot for heavy operations, one of them
+
+  /// Throws Error for an operation that does not exist for its types.
+  explicit Bytecode(const compute::Program& program);
+};
+
+/// Whether the interpreter knows an operation on operands of a type.
+[[nodiscard]] bool interpretable(compute::Op op, DType operands) noexcept;
+
+/// The operation that an instruction stands for, its operands' type and its form: "add_f32_s".
+[[nodiscard]] const char* code_name(unsigned code) noexcept;
+
+}  // namespace forebay::cuda
