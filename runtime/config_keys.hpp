@@ -18,7 +18,8 @@ namespace forebay::config_keys {
 /// names.
 using Field = std::variant<std::size_t*, std::uint32_t*, double*, bool*, std::string*,
                            pool::PoolMode*, pool::PoolBacking*, pool::PoolPeers*, pool::PoolExport*,
-                           pool::MisusePolicy*, pool::MissPolicy*, pool::StackMode*, LogLevel*>;
+                           pool::MisusePolicy*, pool::MissPolicy*, pool::StackMode*, FusionTier*,
+                           LogLevel*>;
 
 /// The limits of a number; both ends belong to it. They are below 2^53, so doubles hold them.
 struct Range {

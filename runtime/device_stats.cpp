@@ -64,7 +64,10 @@ ordered_json kernels_json(const KernelCounters& kernels) {
           {"failed", read(kernels.failed)},
           {"interpreted_launches", read(kernels.interpreted_launches)},
           {"compiled_launches", read(kernels.compiled_launches)},
-          {"compile_us", read(kernels.compile_us)}};
+          {"compile_us", read(kernels.compile_us)},
+          {"compile_wait_us", read(kernels.compile_wait_us)},
+          {"queued", read(kernels.queued)},
+          {"dropped", read(kernels.dropped)}};
 }
 
 ordered_json fusion_json(const FusionCounters& fusion) {

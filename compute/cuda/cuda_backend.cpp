@@ -1,12 +1,12 @@
 #include "compute/cuda/cuda_backend.hpp"
 
-#include <array>
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "compute/cuda/codegen.hpp"
-#include "compute/cuda/cuda_executor.hpp"
+#include "compute/cuda/executors.hpp"
 #include "compute/cuda/matmul_runner.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "compute/cuda/transfer_ring.hpp"
@@ -26,9 +26,11 @@ constexpr std::size_t kMailboxes = 1024;
 class CudaBackend final : public compute::Backend {
  public:
   explicit CudaBackend(CudaDevice& device)
-      : device_(device), scratch_(device), matmul_(device, scratch_), ring_(device) {
-    executors_[0] = std::make_unique<CudaExecutor>(device, scratch_);
-  }
+      : device_(device),
+        scratch_(device),
+        executors_(make_executors(device, scratch_)),
+        matmul_(device, scratch_),
+        ring_(device) {}
 
   ~CudaBackend() override {
     pool::Pool(device_.pinned_pool()).deallocate(mailboxes_, device_.default_stream().id());
@@ -48,6 +50,10 @@ class CudaBackend final : public compute::Backend {
       std::memset(mailboxes_, 0, kMailboxes * sizeof(std::uint64_t));
     }
     return {static_cast<std::uint64_t*>(mailboxes_), kMailboxes};
+  }
+
+  bool prepare(std::chrono::milliseconds limit) override {
+    return device_.kernels().settle(limit);
   }
 
   void matmul(const compute::MatmulArgs& args, const Stream& stream) override {
@@ -101,7 +107,7 @@ class CudaBackend final : public compute::Backend {
 
   CudaDevice& device_;
   StreamScratch scratch_;
-  std::array<std::unique_ptr<compute::Executor>, 1> executors_;
+  std::vector<std::unique_ptr<compute::Executor>> executors_;
   MatmulRunner matmul_;
   TransferRing ring_;
   std::unordered_map<const CustomKernel*, CUfunction> custom_;

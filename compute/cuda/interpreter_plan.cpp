@@ -13,8 +13,6 @@ using compute::Program;
 
 namespace {
 
-/// Shared memory that the reducing kernels declare themselves.
-constexpr std::size_t kFoldBytes = 4096;
 constexpr unsigned kFewestThreads = 32;
 
 KernelShape shape_of(const Program& program) {
@@ -36,7 +34,7 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
   plan.launch = plan_launch(program, shape_of(program), binding, multiprocessors);
   if (plan.launch.blocks == 0) return plan;
   const bool reduces = program.reduction.has_value();
-  const std::size_t limit = shared_limit - (reduces ? kFoldBytes : 0);
+  const std::size_t limit = shared_limit - (reduces ? kInterpreterFoldBytes : 0);
   const auto bytes = [&](unsigned elements) {
     return std::size_t{4} * elements * bytecode.slots * plan.launch.threads;
   };

@@ -12,6 +12,9 @@ namespace forebay::cuda {
 enum class InterpreterKernel : unsigned { map, reduce, map_large, reduce_large };
 inline constexpr unsigned kInterpreterKernels = 4;
 
+/// Shared memory of a block that the reducing kernels declare themselves, rounded up.
+inline constexpr std::size_t kInterpreterFoldBytes = 4096;
+
 struct InterpreterPlan {
   LaunchPlan launch;  ///< the tree of a reduction is that of the generated kernel
   InterpreterKernel kernel = InterpreterKernel::map;

@@ -98,6 +98,7 @@ struct FakeGraph {
 
 struct FakeModule {
   std::string image;
+  bool fat = false;  // the image is a fat binary, and not kept
   std::vector<CUfunction> functions;
 };
 

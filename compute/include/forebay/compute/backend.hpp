@@ -2,6 +2,7 @@
 // transfers and kernels of the layers above.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -76,6 +77,11 @@ class Backend {
   /// Host memory in which kernels can leave single results, so that reading one takes no call of
   /// the driver. Empty where the host reads the device's memory anyway, or not at all.
   [[nodiscard]] virtual std::span<std::uint64_t> mailboxes() { return {}; }
+
+  /// Waits until every program that has run as often as the configuration asks runs in the way that
+  /// it will run from then on; false if that took longer than `limit`. At once where programs never
+  /// change their way. The one call that is not serialised with the others.
+  virtual bool prepare(std::chrono::milliseconds /*limit*/) { return true; }
 
   virtual void matmul(const MatmulArgs& args, const Stream& stream) = 0;
   /// `count` elements from pageable host memory to the device, converted on the way. When it

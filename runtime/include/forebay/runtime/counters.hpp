@@ -21,6 +21,9 @@ struct KernelCounters {
   Counter interpreted_launches{0};
   Counter compiled_launches{0};
   Counter compile_us{0};
+  Counter compile_wait_us{0};  ///< the part of it that somebody waited for
+  Counter queued{0};           ///< kernels that wait to be compiled now
+  Counter dropped{0};          ///< kernels that a full queue or the device's end left uncompiled
 };
 
 /// Why an expression ended and became a launch; `fusion.ends` of forebay.stats/1.
