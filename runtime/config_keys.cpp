@@ -366,16 +366,18 @@ std::vector<Key> make_table() {
       "Whether opening a CUDA device opens NVRTC and warms it up, on a thread beside it, where "
       "programs wait for it: without the interpreter, or with /fusion/tier \"compile\".",
       {}, [](Config& c) { return &c.kernels.prepare; });
-  add_background(keys, "/kernels/compile_after",
-                 "Runs of a program after which its kernel is made in the background: one run alone "
-                 "gains nothing from it.",
-                 {1, 1'000'000, false}, [](Config& c) { return &c.kernels.compile_after; });
+  add_background(
+      keys, "/kernels/compile_after",
+      "Runs of a program after which its kernel is made in the background: one run alone "
+      "gains nothing from it.",
+      {1, 1'000'000, false}, [](Config& c) { return &c.kernels.compile_after; });
   add_background(keys, "/kernels/compile_threads", "Threads that make kernels in the background.",
                  {1, 16, false}, [](Config& c) { return &c.kernels.compile_threads; });
-  add_background(keys, "/kernels/queue",
-                 "Kernels that wait for them; the one whose program was used longest ago goes first, "
-                 "and comes back with its next use.",
-                 {1, 4096, false}, [](Config& c) { return &c.kernels.queue; });
+  add_background(
+      keys, "/kernels/queue",
+      "Kernels that wait for them; the one whose program was used longest ago goes first, "
+      "and comes back with its next use.",
+      {1, 4096, false}, [](Config& c) { return &c.kernels.queue; });
   add(keys, "/kernels/cache/enabled",
       "Whether compiled kernels are kept on disk, for later processes.", {},
       [](Config& c) { return &c.kernels.cache.enabled; });

@@ -29,6 +29,7 @@ struct Operation {
   unsigned code;
 };
 
+// clang-format off
 constexpr Operation kOperations[] = {
 #define FB_ROW(name, type) {Op::name, DType::type, Kind::commuting, kFb_##name##_##type##_s},
     FB_COMMUTING(FB_ROW)
@@ -50,12 +51,12 @@ constexpr Operation kOperations[] = {
     FB_SELECT(FB_ROW)
 #undef FB_ROW
 };
+// clang-format on
 
 const Operation* find(Op op, DType operands) noexcept {
-  const auto* const found =
-      std::find_if(std::begin(kOperations), std::end(kOperations), [&](const Operation& known) {
-        return known.op == op && known.operands == operands;
-      });
+  const auto* const found = std::find_if(
+      std::begin(kOperations), std::end(kOperations),
+      [&](const Operation& known) { return known.op == op && known.operands == operands; });
   return found == std::end(kOperations) ? nullptr : found;
 }
 
@@ -275,14 +276,15 @@ bool interpretable(Op op, DType operands) noexcept {
 }
 
 const char* code_name(unsigned code) noexcept {
+  // clang-format off
   static constexpr const char* kNames[] = {
       "end", "load", "store", "out", "single",
 #define FB_NAMES(name, type) #name "_" #type "_s", #name "_" #type "_m", #name "_" #type "_a",
       FB_COMMUTING(FB_NAMES)
 #undef FB_NAMES
-#define FB_NAMES(name, type)                                                               \
-  #name "_" #type "_s", #name "_" #type "_m", #name "_" #type "_a", #name "_" #type "_rs", \
-      #name "_" #type "_rm",
+#define FB_NAMES(name, type) \
+  #name "_" #type "_s", #name "_" #type "_m", #name "_" #type "_a", \
+  #name "_" #type "_rs", #name "_" #type "_rm",
       FB_ORDERED(FB_NAMES)
 #undef FB_NAMES
 #define FB_NAMES(name, type) #name "_" #type,
@@ -293,6 +295,7 @@ const char* code_name(unsigned code) noexcept {
       FB_SELECT(FB_NAMES)
 #undef FB_NAMES
   };
+  // clang-format on
   static_assert(std::size(kNames) == kFbCodes);
   return code < kFbCodes ? kNames[code] : "?";
 }

@@ -52,9 +52,7 @@ class CudaBackend final : public compute::Backend {
     return {static_cast<std::uint64_t*>(mailboxes_), kMailboxes};
   }
 
-  bool prepare(std::chrono::milliseconds limit) override {
-    return device_.kernels().settle(limit);
-  }
+  bool prepare(std::chrono::milliseconds limit) override { return device_.kernels().settle(limit); }
 
   void matmul(const compute::MatmulArgs& args, const Stream& stream) override {
     matmul_.run(args, stream);

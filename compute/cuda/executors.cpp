@@ -15,9 +15,9 @@ std::unique_ptr<compute::Executor> make_interpreter(CudaDevice& device, StreamSc
   try {
     return std::make_unique<InterpretedExecutor>(device, scratch, image);
   } catch (const DriverError& error) {
-    log(LogLevel::warn, "programs on " + device.id() +
-                            " wait for their kernels, since the interpreter cannot be had: " +
-                            error.what());
+    log(LogLevel::warn,
+        "programs on " + device.id() +
+            " wait for their kernels, since the interpreter cannot be had: " + error.what());
     return nullptr;
   }
 }

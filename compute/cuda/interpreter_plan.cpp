@@ -53,8 +53,8 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
     plan.launch.threads = planned;
     plan.launch.choices.vector = false;
     elements = 1;
-    plan.possible = shrink(elements, kFewestThreads) &&
-                    interpreter_bytes(program, bytecode) <= kFbLargeBytes;
+    plan.possible =
+        shrink(elements, kFewestThreads) && interpreter_bytes(program, bytecode) <= kFbLargeBytes;
   }
   plan.shared_bytes = bytes(elements);
   if (reduces || plan.launch.threads == planned) return plan;

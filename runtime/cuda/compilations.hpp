@@ -5,12 +5,12 @@
 
 namespace forebay::cuda {
 
-/// NVRTC makes objects with exit handlers while it opens and compiles, and those handlers run before
-/// any that was registered earlier, so a process must not get as far as its exit handlers while a
-/// compilation runs on another thread. The destructors of the ending thread's own objects come
-/// before them: threads that caused compilations wait there (`wait_at_thread_end`). For exits of
-/// other threads there is an exit handler of ours, made after the first compilation, so that it runs
-/// before NVRTC's.
+/// NVRTC makes objects with exit handlers while it opens and compiles, and those handlers run
+/// before any that was registered earlier, so a process must not get as far as its exit handlers
+/// while a compilation runs on another thread. The destructors of the ending thread's own objects
+/// come before them: threads that caused compilations wait there (`wait_at_thread_end`). For exits
+/// of other threads there is an exit handler of ours, made after the first compilation, so that it
+/// runs before NVRTC's.
 ///
 /// No wait is longer than kExitWait: a compilation that hangs keeps nobody from leaving.
 class Compilation {

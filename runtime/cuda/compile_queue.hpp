@@ -47,8 +47,8 @@ class BackgroundKernel {
 /// the start of a program, ends at the bottom. A full queue drops what was used longest ago; its
 /// next use brings it back. So neither the queue nor a wait for it grows with history.
 ///
-/// Nobody waits for a compilation, but those who call `settle`. One that hangs keeps its thread, and
-/// its kernel is never ready.
+/// Nobody waits for a compilation, but those who call `settle`. One that hangs keeps its thread,
+/// and its kernel is never ready.
 ///
 /// Thread safety: any thread. What runs in a thread outlives the queue where it has to.
 class CompileQueue {
@@ -68,8 +68,8 @@ class CompileQueue {
   void want(const std::shared_ptr<BackgroundKernel>& kernel) noexcept;
   /// Waits until nothing is queued or being made; false if that took longer than `limit`.
   bool settle(std::chrono::milliseconds limit);
-  /// Drops what is queued, and waits for what is being made, no longer than `limit`. The queue takes
-  /// nothing after. Twice is fine. Does nothing in a forked child.
+  /// Drops what is queued, and waits for what is being made, no longer than `limit`. The queue
+  /// takes nothing after. Twice is fine. Does nothing in a forked child.
   void stop(std::chrono::milliseconds limit) noexcept;
 
  private:

@@ -31,8 +31,8 @@ class CudaDevice;
 /// it until the device closes. Source includes nothing; entry points are `extern "C"`. What a
 /// process compiled, the next finds on disk, if there is a cache there.
 ///
-/// Kernels that another path covers are `wanted`: the queue compiles and loads them, and their users
-/// look whether they are ready.
+/// Kernels that another path covers are `wanted`: the queue compiles and loads them, and their
+/// users look whether they are ready.
 ///
 /// Nothing is unloaded before that, since callers keep a CUfunction for as long as the device is
 /// open, and graphs keep it longer than they run. The number of kernels follows that of programs,
@@ -68,8 +68,8 @@ class KernelCache : public std::enable_shared_from_this<KernelCache> {
 
  private:
   struct Entry {
-    std::mutex mutex;  // held while compiling
-    CUmodule module = nullptr;      // written under gate_
+    std::mutex mutex;           // held while compiling
+    CUmodule module = nullptr;  // written under gate_
     CUfunction function = nullptr;
     std::exception_ptr failure;  // a CompileError
   };

@@ -29,8 +29,8 @@ bool same_bits(const std::vector<Word>& a, const std::vector<Word>& b) {
 }
 
 void check_tiers(GpuCompute& gpu, const Program& program, unsigned seed) {
-  static constexpr std::array<std::int64_t, 10> kLengths = {1, 3, 4, 7, 31, 64, 129, 1000, 2049,
-                                                            20'011};
+  static constexpr std::array<std::int64_t, 10> kLengths = {1,  3,   4,    7,    31,
+                                                            64, 129, 1000, 2049, 20'011};
   std::mt19937 random(seed);
   Dims extents;
   std::int64_t count = 1;
@@ -144,7 +144,8 @@ TEST_CASE("a device closes, and a process goes on, while kernels are being made"
     GpuCompute gpu;
     for (int i = 0; i < 3; ++i) {
       const Tensor x = full({1000}, 1.0F, gpu.device).eval();
-      CHECK((x + static_cast<float>(round)).sum().item() == 1000.0F * static_cast<float>(round + 1));
+      CHECK((x + static_cast<float>(round)).sum().item() ==
+            1000.0F * static_cast<float>(round + 1));
     }
   }
 }

@@ -51,7 +51,8 @@ TEST_CASE("a chain with scalars stays in the accumulator and takes one slot") {
                   {Op::mul, DType::f32, 5, 5, 0}};  // 6: with itself
   program.outputs = {{6}};
   const Bytecode bytecode(program);
-  CHECK(text_of(bytecode) == "load 0; add_f32_s s0; mul_f32_s s1; sub_f32_rs s0; mul_f32_a; out 0; end");
+  CHECK(text_of(bytecode) ==
+        "load 0; add_f32_s s0; mul_f32_s s1; sub_f32_rs s0; mul_f32_a; out 0; end");
   CHECK(bytecode.slots == 1);
 }
 
@@ -88,7 +89,8 @@ TEST_CASE("casts to the same type are no instructions; leaves and scalars are st
 TEST_CASE("live values, not operations, decide how many slots a program takes") {
   Program program = chain({kLinear}, {DType::f32});
   for (compute::Value k = 0; k < 200; ++k) {
-    program.code.push_back({Op::mul, DType::f32, static_cast<compute::Value>(k == 0 ? 0 : k + 1), 0, 0});
+    program.code.push_back(
+        {Op::mul, DType::f32, static_cast<compute::Value>(k == 0 ? 0 : k + 1), 0, 0});
   }
   program.outputs = {{201}};
   CHECK(Bytecode(program).slots == 1);

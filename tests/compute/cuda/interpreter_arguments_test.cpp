@@ -21,9 +21,8 @@ using Arguments = cuda::FbArguments<cuda::kFbSmallBytes>;
 TEST_CASE("the parameters hold what the head says, where it says") {
   Program program;
   program.rank = 3;
-  program.leaves = {{DType::f32, Access::strided},
-                    {DType::f32, Access::single},
-                    {DType::f32, Access::linear}};
+  program.leaves = {
+      {DType::f32, Access::strided}, {DType::f32, Access::single}, {DType::f32, Access::linear}};
   program.scalars = {DType::f32};
   program.code = {{Op::add, DType::f32, 0, 1, 0},
                   {Op::add, DType::f32, 4, 2, 0},

@@ -51,8 +51,8 @@ Outcome run_generated(const std::string& name, const ProgramCase& data) {
   const EmulatedKernel* const kernel = emulated_kernel(name.c_str());
   REQUIRE(kernel != nullptr);
   EmulatedCase run(data);
-  cuda::LaunchPlan launch = cuda::plan_launch(
-      data.program(), cuda::kernel_shape(data.program()), run.binding, 132);
+  cuda::LaunchPlan launch =
+      cuda::plan_launch(data.program(), cuda::kernel_shape(data.program()), run.binding, 132);
   launch.choices.scratch = run.scratch(launch.choices.plan);
   cuda::ArgumentBuffer arguments(data.program(), run.binding, launch.choices);
   emulate(launch.blocks, launch.threads, [&] { kernel->thread(arguments.data()); });
@@ -113,12 +113,20 @@ TEST_CASE("interpreted programs compute what they say, with the bits of generate
 }
 
 TEST_CASE("interpreted reductions of every shape give the bits of generated kernels") {
-  const std::vector<std::pair<std::string, Dims>> shapes = {
-      {"sum_all", {1}},           {"sum_all", {2049}},      {"sum_all", {100'003}},
-      {"sum_whole", {70'001}},    {"sum_rows", {3, 20'000}}, {"sum_rows", {1000, 3}},
-      {"sum_columns", {20'000, 3}}, {"sum_columns", {4000, 33}}, {"sum_middle", {5, 900, 7}},
-      {"sum_ends", {300, 2, 100}}, {"sum_nothing", {40, 50}},   {"sum_stored", {4, 10'000}},
-      {"sum_stored", {5, 5001}},  {"sum_all_strided", {301, 173}}};
+  const std::vector<std::pair<std::string, Dims>> shapes = {{"sum_all", {1}},
+                                                            {"sum_all", {2049}},
+                                                            {"sum_all", {100'003}},
+                                                            {"sum_whole", {70'001}},
+                                                            {"sum_rows", {3, 20'000}},
+                                                            {"sum_rows", {1000, 3}},
+                                                            {"sum_columns", {20'000, 3}},
+                                                            {"sum_columns", {4000, 33}},
+                                                            {"sum_middle", {5, 900, 7}},
+                                                            {"sum_ends", {300, 2, 100}},
+                                                            {"sum_nothing", {40, 50}},
+                                                            {"sum_stored", {4, 10'000}},
+                                                            {"sum_stored", {5, 5001}},
+                                                            {"sum_all_strided", {301, 173}}};
   for (const auto& [name, extents] : shapes) {
     for (const NamedProgram& named : sample_programs()) {
       if (named.name != name) continue;

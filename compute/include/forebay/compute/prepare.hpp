@@ -7,11 +7,11 @@
 
 namespace forebay {
 
-/// Waits until every program of the device that has run `kernels.compile_after` times has its kernel,
-/// so that a graph captures kernels instead of the interpreter; false if that took longer than
-/// `limit`. What is not ready then runs all the same, with the same results. At once on the host.
-/// Throws ClosedError, and DeviceError for a kind of device that does not compute.
-/// Thread safety: any thread; others may go on using the device.
+/// Waits until every program of the device that has run `kernels.compile_after` times has its
+/// kernel, so that a graph captures kernels instead of the interpreter; false if that took longer
+/// than `limit`. What is not ready then runs all the same, with the same results. At once on the
+/// host. Throws ClosedError, and DeviceError for a kind of device that does not compute. Thread
+/// safety: any thread; others may go on using the device.
 bool prepare(Device& device, std::chrono::milliseconds limit = std::chrono::seconds(60));
 
 }  // namespace forebay
