@@ -128,7 +128,7 @@ void run_plain_loop(const ComputeCase& one, const std::vector<const float*>& lea
   for (const std::uint32_t bits : one.scalars) scalars.push_back(std::bit_cast<float>(bits));
   for (std::int64_t r = 0; r < one.elements / columns; ++r) {
     const float* const x = row_of(0, r);
-    const float* const y = leaves.size() > 1 ? row_of(1, r) : nullptr;
+    const float* const y = program.leaves.size() > 1 ? row_of(1, r) : nullptr;
     float* const z = out + r * columns;
     for (std::int64_t c = 0; c < columns; ++c) {
       float value = x[c];
