@@ -32,9 +32,11 @@ struct Operation {
 // clang-format off
 constexpr Operation kOperations[] = {
 #define FB_ROW(name, type) {Op::name, DType::type, Kind::commuting, kFb_##name##_##type##_s},
+    FB_COMMUTING_FIRST(FB_ROW)
     FB_COMMUTING(FB_ROW)
 #undef FB_ROW
 #define FB_ROW(name, type) {Op::name, DType::type, Kind::ordered, kFb_##name##_##type##_s},
+    FB_ORDERED_FIRST(FB_ROW)
     FB_ORDERED(FB_ROW)
 #undef FB_ROW
 #define FB_ROW(name, type) {Op::name, DType::type, Kind::unary, kFb_##name##_##type},
@@ -277,23 +279,22 @@ bool interpretable(Op op, DType operands) noexcept {
 
 const char* code_name(unsigned code) noexcept {
   // clang-format off
-  static constexpr const char* kNames[] = {
-      "end", "load", "store", "out", "single",
-#define FB_NAMES(name, type) #name "_" #type "_s", #name "_" #type "_m", #name "_" #type "_a",
-      FB_COMMUTING(FB_NAMES)
-#undef FB_NAMES
-#define FB_NAMES(name, type) \
-  #name "_" #type "_s", #name "_" #type "_m", #name "_" #type "_a", \
-  #name "_" #type "_rs", #name "_" #type "_rm",
-      FB_ORDERED(FB_NAMES)
-#undef FB_NAMES
+#define FB_COMMUTING_NAMES(name, type) \
+  #name "_" #type "_s", #name "_" #type "_m", #name "_" #type "_a",
+#define FB_ORDERED_NAMES(name, type) \
+  FB_COMMUTING_NAMES(name, type) #name "_" #type "_rs", #name "_" #type "_rm",
 #define FB_NAMES(name, type) #name "_" #type,
+  static constexpr const char* kNames[] = {
+      FB_COMMUTING_FIRST(FB_COMMUTING_NAMES)
+      FB_ORDERED_FIRST(FB_ORDERED_NAMES)
+      "end", "load", "store", "out", "single",
+      FB_COMMUTING(FB_COMMUTING_NAMES)
+      FB_ORDERED(FB_ORDERED_NAMES)
       FB_UNARY(FB_NAMES)
       FB_HEAVY_UNARY(FB_NAMES)
       FB_HEAVY_BINARY(FB_NAMES)
       FB_RANDOM(FB_NAMES)
       FB_SELECT(FB_NAMES)
-#undef FB_NAMES
   };
   // clang-format on
   static_assert(std::size(kNames) == kFbCodes);

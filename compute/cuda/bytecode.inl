@@ -5,11 +5,15 @@
 // interpreted. X(name, type of the operands): results of binary operations that are light have the
 // same type. Light ones are written out for all elements of a thread, heavy ones are loops over
 // them, so that the kernels stay small. Casts to the same type need no instruction.
+//
+// The first ones are looked for first: what most programs consist of takes the fewest branches.
+#define FB_COMMUTING_FIRST(X) \
+  X(add, f32)                 \
+  X(mul, f32)
+#define FB_ORDERED_FIRST(X) X(sub, f32)
 #define FB_COMMUTING(X) \
   X(add, i32)           \
-  X(add, f32)           \
   X(mul, i32)           \
-  X(mul, f32)           \
   X(min, i32)           \
   X(min, f32)           \
   X(max, i32)           \
@@ -18,7 +22,6 @@
   X(equal, f32)
 #define FB_ORDERED(X) \
   X(sub, i32)         \
-  X(sub, f32)         \
   X(greater, i32)     \
   X(greater, f32)
 #define FB_UNARY(X) \
@@ -49,20 +52,21 @@ enum : unsigned { kFbCodeShift = 22, kFbOperandBits = 11, kFbOperandMask = 2047,
 
 // Binary operations come in forms: `_s` acc ∘ scalar b, `_m` acc ∘ slot b, `_a` acc ∘ acc; ordered
 // ones also as `_rs` scalar b ∘ acc and `_rm` slot b ∘ acc.
+#define FB_COMMUTING_CODES(name, type) \
+  kFb_##name##_##type##_s, kFb_##name##_##type##_m, kFb_##name##_##type##_a,
+#define FB_ORDERED_CODES(name, type)                                         \
+  kFb_##name##_##type##_s, kFb_##name##_##type##_m, kFb_##name##_##type##_a, \
+      kFb_##name##_##type##_rs, kFb_##name##_##type##_rm,
 enum FbCode : unsigned {
+  FB_COMMUTING_FIRST(FB_COMMUTING_CODES)
+  FB_ORDERED_FIRST(FB_ORDERED_CODES)
   kFbEnd,     // the accumulator holds what is reduced
   kFbLoad,    // acc = operand b
   kFbStore,   // slot b = acc
   kFbOut,     // output b = acc
   kFbSingle,  // acc = the one element of single leaf b
-#define FB_CODES(name, type) kFb_##name##_##type##_s, kFb_##name##_##type##_m, kFb_##name##_##type##_a,
-  FB_COMMUTING(FB_CODES)
-#undef FB_CODES
-#define FB_CODES(name, type)                                                   \
-  kFb_##name##_##type##_s, kFb_##name##_##type##_m, kFb_##name##_##type##_a,   \
-      kFb_##name##_##type##_rs, kFb_##name##_##type##_rm,
-  FB_ORDERED(FB_CODES)
-#undef FB_CODES
+  FB_COMMUTING(FB_COMMUTING_CODES)
+  FB_ORDERED(FB_ORDERED_CODES)
 #define FB_CODES(name, type) kFb_##name##_##type,
   FB_UNARY(FB_CODES)         // acc = f(acc)
   FB_HEAVY_UNARY(FB_CODES)   // the same
@@ -103,5 +107,6 @@ struct FbArguments {
 enum : unsigned {
   kFbSmallBytes = 2048,   // of FbArguments, for all but the longest programs
   kFbLargeBytes = 10240,  // for any program
-  kFbElements = 8,        // of a thread at a time, in the kernels for programs with few live values
+  kFbElements = 8,        // of a thread in one step of a reduction
+  kFbMapElements = 16,    // of a thread in a map: more for each instruction that is decoded
 };

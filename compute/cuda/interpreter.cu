@@ -8,7 +8,7 @@
       name(const __grid_constant__ FbArguments<bytes> a) {              \
     work<elements>(a);                                                  \
   }
-FB_KERNEL(forebay_interpret_map, fb_map, kFbElements, kFbSmallBytes)
+FB_KERNEL(forebay_interpret_map, fb_map, kFbMapElements, kFbSmallBytes)
 FB_KERNEL(forebay_interpret_reduce, fb_reduce, kFbElements, kFbSmallBytes)
 FB_KERNEL(forebay_interpret_map_large, fb_map, 1, kFbLargeBytes)
 FB_KERNEL(forebay_interpret_reduce_large, fb_reduce, 1, kFbLargeBytes)

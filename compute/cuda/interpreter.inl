@@ -135,7 +135,7 @@ struct FbSlots {
   }
 };
 
-// Where the elements of a thread are. `pass` is the first one's number among the thread's eight.
+// Where the elements of a thread are. `pass` is the first one's number among those of the thread.
 // In a map:
 template <typename Args>
 struct FbMapPlace {
@@ -207,6 +207,39 @@ FB_FN void fb_load(const Args& a, const FbSlots<N>& slots, const Place& place) {
   }
 }
 
+// Operations over the accumulator, written out for its elements.
+#define FB_EACH(...)            \
+  _Pragma("unroll")             \
+  for (int e = 0; e < N; ++e) { \
+    __VA_ARGS__;                \
+  }                             \
+  break
+#define FB_ACC(type) fb_value<fb_##type>(acc[e])
+#define FB_WITH_SCALAR(name, type, form, first, second)  \
+  case kFb_##name##_##type##_##form: {                   \
+    const fb_##type s = fb_value<fb_##type>(scalar(b));  \
+    FB_EACH(acc[e] = fb_word(fb_##name(first, second))); \
+  }
+#define FB_WITH_SLOT(name, type, form, first, second)        \
+  case kFb_##name##_##type##_##form: {                       \
+    unsigned slot[N];                                        \
+    slots.get(b, slot);                                      \
+    FB_EACH(const fb_##type s = fb_value<fb_##type>(slot[e]); \
+            acc[e] = fb_word(fb_##name(first, second)));     \
+  }
+#define FB_FORWARD(name, type)                             \
+  FB_WITH_SCALAR(name, type, s, FB_ACC(type), s)           \
+  FB_WITH_SLOT(name, type, m, FB_ACC(type), s)             \
+  case kFb_##name##_##type##_a:                            \
+    FB_EACH(acc[e] = fb_word(fb_##name(FB_ACC(type), FB_ACC(type))));
+#define FB_BOTH_WAYS(name, type)                  \
+  FB_FORWARD(name, type)                          \
+  FB_WITH_SCALAR(name, type, rs, s, FB_ACC(type)) \
+  FB_WITH_SLOT(name, type, rm, s, FB_ACC(type))
+#define FB_ONE(name, type)  \
+  case kFb_##name##_##type: \
+    FB_EACH(acc[e] = fb_word(fb_##name(FB_ACC(type))));
+
 // Runs the code over a thread's N elements; `acc` ends as the value to reduce.
 template <int N, typename Args, typename Place>
 FB_FN void fb_interpret(const Args& a, const FbSlots<N>& slots, const Place& place,
@@ -232,7 +265,15 @@ FB_FN void fb_interpret(const Args& a, const FbSlots<N>& slots, const Place& pla
     const unsigned instruction = next;
     next = code[pc];  // on its way while this one runs; one word follows the end
     const unsigned b = instruction >> kFbOperandBits & kFbOperandMask;
-    switch (instruction >> kFbCodeShift) {
+    const unsigned code_of = instruction >> kFbCodeShift;
+    if (code_of < kFbEnd) {
+      switch (code_of) {
+        FB_COMMUTING_FIRST(FB_FORWARD)
+        FB_ORDERED_FIRST(FB_BOTH_WAYS)
+      }
+      continue;
+    }
+    switch (code_of) {
       case kFbEnd:
         return;
       case kFbLoad:
@@ -278,37 +319,6 @@ FB_FN void fb_interpret(const Args& a, const FbSlots<N>& slots, const Place& pla
         break;
       }
 
-#define FB_EACH(...)            \
-  _Pragma("unroll")             \
-  for (int e = 0; e < N; ++e) { \
-    __VA_ARGS__;                \
-  }                             \
-  break
-#define FB_ACC(type) fb_value<fb_##type>(acc[e])
-#define FB_WITH_SCALAR(name, type, form, first, second)  \
-  case kFb_##name##_##type##_##form: {                   \
-    const fb_##type s = fb_value<fb_##type>(scalar(b));  \
-    FB_EACH(acc[e] = fb_word(fb_##name(first, second))); \
-  }
-#define FB_WITH_SLOT(name, type, form, first, second)        \
-  case kFb_##name##_##type##_##form: {                       \
-    unsigned slot[N];                                        \
-    slots.get(b, slot);                                      \
-    FB_EACH(const fb_##type s = fb_value<fb_##type>(slot[e]); \
-            acc[e] = fb_word(fb_##name(first, second)));     \
-  }
-#define FB_FORWARD(name, type)                             \
-  FB_WITH_SCALAR(name, type, s, FB_ACC(type), s)           \
-  FB_WITH_SLOT(name, type, m, FB_ACC(type), s)             \
-  case kFb_##name##_##type##_a:                            \
-    FB_EACH(acc[e] = fb_word(fb_##name(FB_ACC(type), FB_ACC(type))));
-#define FB_BOTH_WAYS(name, type)                  \
-  FB_FORWARD(name, type)                          \
-  FB_WITH_SCALAR(name, type, rs, s, FB_ACC(type)) \
-  FB_WITH_SLOT(name, type, rm, s, FB_ACC(type))
-#define FB_ONE(name, type)  \
-  case kFb_##name##_##type: \
-    FB_EACH(acc[e] = fb_word(fb_##name(FB_ACC(type))));
       FB_COMMUTING(FB_FORWARD)
       FB_ORDERED(FB_BOTH_WAYS)
       FB_UNARY(FB_ONE)
@@ -363,15 +373,15 @@ FB_FN void fb_interpret(const Args& a, const FbSlots<N>& slots, const Place& pla
   }
 }
 
-// A thread takes eight elements, N at a time.
+// A thread takes kFbMapElements elements, N at a time.
 template <int N, typename Args>
 FB_FN void fb_map(const Args& a) {
   const unsigned thread = threadIdx.x, threads = blockDim.x;
-  const long long start = (long long)blockIdx.x * (threads * kFbElements);
+  const long long start = (long long)blockIdx.x * (threads * kFbMapElements);
   const FbSlots<N> slots{fb_dynamic_shared(), threads, thread};
-  const bool whole = N > 1 && a.head.vector && start + threads * kFbElements <= a.head.count;
+  const bool whole = N > 1 && a.head.vector && start + threads * kFbMapElements <= a.head.count;
 #pragma unroll 1
-  for (unsigned pass = 0; pass < kFbElements; pass += N) {
+  for (unsigned pass = 0; pass < kFbMapElements; pass += N) {
     const FbMapPlace<Args> place{a, start, threads, thread, pass, whole};
     fb_load<N>(a, slots, place);
     fb_wait();

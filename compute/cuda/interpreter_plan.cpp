@@ -16,7 +16,8 @@ namespace {
 constexpr unsigned kFewestThreads = 32;
 
 KernelShape shape_of(const Program& program) {
-  KernelShape shape{.elements = kFbElements, .passes = 1, .vector = true};
+  KernelShape shape{
+      .elements = program.reduction ? kFbElements : kFbMapElements, .passes = 1, .vector = true};
   for (const compute::Leaf& leaf : program.leaves) {
     if (leaf.access == Access::strided) shape.vector = false;
   }
@@ -46,7 +47,7 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
     return bytes(elements) <= limit;
   };
   plan.kernel = reduces ? InterpreterKernel::reduce : InterpreterKernel::map;
-  unsigned elements = kFbElements;
+  unsigned elements = reduces ? kFbElements : kFbMapElements;
   const unsigned planned = plan.launch.threads;
   if (interpreter_bytes(program, bytecode) > kFbSmallBytes || !shrink(elements, 64)) {
     plan.kernel = reduces ? InterpreterKernel::reduce_large : InterpreterKernel::map_large;
@@ -60,7 +61,7 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
   if (reduces || plan.launch.threads == planned) return plan;
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;
-  const std::int64_t each = std::int64_t{plan.launch.threads} * kFbElements;
+  const std::int64_t each = std::int64_t{plan.launch.threads} * kFbMapElements;
   const std::int64_t blocks = (count + each - 1) / each;
   if (blocks > std::numeric_limits<std::int32_t>::max()) {
     throw Error("a tensor of this size needs " + std::to_string(blocks) +

@@ -20,7 +20,7 @@ void interpret_thread(cuda::InterpreterKernel kernel, const void* arguments) {
   const auto& large = *static_cast<const FbArguments<interpreter::kFbLargeBytes>*>(arguments);
   switch (kernel) {
     case cuda::InterpreterKernel::map:
-      return interpreter::fb_map<interpreter::kFbElements>(small);
+      return interpreter::fb_map<interpreter::kFbMapElements>(small);
     case cuda::InterpreterKernel::reduce:
       return interpreter::fb_reduce<interpreter::kFbElements>(small);
     case cuda::InterpreterKernel::map_large:

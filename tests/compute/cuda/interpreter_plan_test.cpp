@@ -50,24 +50,25 @@ InterpreterPlan plan(const Program& program, std::int64_t count, const void* add
 
 }  // namespace
 
-TEST_CASE("a map takes the fast kernel, eight elements a thread, by quads where they are aligned") {
+TEST_CASE(
+    "a map takes the fast kernel, sixteen elements a thread, by quads where they are aligned") {
   const InterpreterPlan aligned = plan(wide(2), 1'000'000);
   CHECK(aligned.kernel == InterpreterKernel::map);
   CHECK(aligned.possible);
   CHECK(aligned.launch.threads == 256);
-  CHECK(aligned.launch.blocks == (1'000'000 + 2047) / 2048);
+  CHECK(aligned.launch.blocks == (1'000'000 + 4095) / 4096);
   CHECK(aligned.launch.choices.vector);
-  CHECK(aligned.shared_bytes == 2 * 256 * 32);
+  CHECK(aligned.shared_bytes == 2 * 256 * 64);
   CHECK_FALSE(plan(wide(2), 1'000'000, data + 1).launch.choices.vector);
   CHECK(plan(wide(2), 0).launch.blocks == 0);
 }
 
 TEST_CASE("the more values live, the smaller the blocks of a map, then the large kernel") {
-  const InterpreterPlan half = plan(wide(20), 1'000'000);
+  const InterpreterPlan half = plan(wide(10), 1'000'000);
   CHECK(half.kernel == InterpreterKernel::map);
   CHECK(half.launch.threads == 128);
-  CHECK(half.launch.blocks == (1'000'000 + 1023) / 1024);
-  CHECK(half.shared_bytes == 20 * 128 * 32);
+  CHECK(half.launch.blocks == (1'000'000 + 2047) / 2048);
+  CHECK(half.shared_bytes == 10 * 128 * 64);
   const InterpreterPlan large = plan(wide(30), 1'000'000, data, 50'000);
   CHECK(large.kernel == InterpreterKernel::map_large);
   CHECK(large.possible);
