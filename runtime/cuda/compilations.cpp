@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
@@ -24,23 +25,41 @@ struct All {
 };
 constinit process::PerProcess<All> all_compilations;
 
-/// Waits for what runs now; `ending`: nothing begins any more.
-void wait_for_running(bool ending) {
+/// Waits for what runs now; `ending`: nothing begins any more. False if that took too long.
+bool wait_for_running(bool ending) {
   All& all = all_compilations.get();
   std::unique_lock lock(all.mutex);
   all.ending = all.ending || ending;
   const std::uint64_t latest = all.last;
-  all.ended.wait_for(lock, std::chrono::milliseconds(Compilation::kExitWaitMs), [&] {
+  return all.ended.wait_for(lock, std::chrono::milliseconds(Compilation::kExitWaitMs), [&] {
     return std::none_of(all.running.begin(), all.running.end(),
                         [&](std::uint64_t number) { return number <= latest; });
   });
+}
+
+/// An exit handler: ends the process at once if something still runs.
+void leave_the_rest(int status, void* /*unused*/) {
+  All& all = all_compilations.get();
+  {
+    const std::lock_guard lock(all.mutex);
+    if (all.running.empty()) return;
+  }
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+void wait_at_exit(int status, void* /*unused*/) {
+  if (!wait_for_running(true)) leave_the_rest(status, nullptr);
 }
 
 struct EndOfThread {
   bool armed = false;
   // With the main thread, the process ends.
   ~EndOfThread() {
-    if (armed) wait_for_running(::gettid() == ::getpid());
+    if (!armed) return;
+    const bool main = ::gettid() == ::getpid();
+    // The handler that is made last runs first.
+    if (!wait_for_running(main) && main) ::on_exit(leave_the_rest, nullptr);
   }
 };
 thread_local EndOfThread end_of_thread;
@@ -61,7 +80,7 @@ Compilation::~Compilation() {
   const std::lock_guard lock(all.mutex);
   all.running.erase(std::find(all.running.begin(), all.running.end(), number_));
   if (!all.has_handler && !all.ending) {
-    all.has_handler = std::atexit([] { wait_for_running(true); }) == 0;
+    all.has_handler = ::on_exit(wait_at_exit, nullptr) == 0;
   }
   all.ended.notify_all();
 }

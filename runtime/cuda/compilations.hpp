@@ -12,7 +12,9 @@ namespace forebay::cuda {
 /// of other threads there is an exit handler of ours, made after the first compilation, so that it
 /// runs before NVRTC's.
 ///
-/// No wait is longer than kExitWait: a compilation that hangs keeps nobody from leaving.
+/// No wait is longer than kExitWaitMs. Where that is not enough, the process ends with its exit
+/// code and with flushed files, but without further exit handlers, NVRTC's and others: a
+/// compilation that hangs keeps nobody from leaving.
 class Compilation {
  public:
   static constexpr int kExitWaitMs = 3000;
