@@ -173,16 +173,18 @@ void* Pool::Impl::allocate_block(std::size_t bytes, std::size_t margin, StreamId
       throw_out_of_memory(request, *state, "none: it is more than the capacity");
     }
     request.span = round_up(bytes + margin, kSpanUnit);
-    if (options.capture) {
+    StreamState* const arena = state->arena.load(std::memory_order_acquire);
+    if (arena != nullptr) [[unlikely]] {
       fold(*state);
-      state = &arena_of(*state);
+      state = arena;
     }
     request.key = router_.route(bytes + margin, request.alignment);
     void* block = config_.mode == PoolMode::passthrough ? allocate_alone(request, *state, stream)
                   : request.key == kSpanClass
                       ? allocate_span(request, *state, stream)
                       : allocate_small(request.key, request, *state, stream);
-    if (options.capture) fold(*state);
+    if (arena != nullptr) [[unlikely]]
+      fold(*state);
     if (block != nullptr) return block;
     forget_thread_slot();
   }
@@ -248,7 +250,12 @@ void Pool::Impl::close() noexcept {
       }
       state->cache = SmallCache();
       state->spans = SpanCache();
+      state->arena.store(nullptr, std::memory_order_release);
       state->open = false;
+    }
+    {
+      const std::unique_lock registry(registry_mutex_);
+      arenas_.clear();
     }
     const std::lock_guard lock(engine_mutex_);
     engine_ = SpanEngine();
@@ -339,6 +346,9 @@ Misuse Pool::record_use(const void* pointer, StreamId stream) noexcept {
 
 BlockPieces Pool::pieces(const void* pointer) const { return impl_->pieces(pointer); }
 
+ArenaId Pool::begin_capture(StreamId stream) { return impl_->begin_capture(stream); }
+void Pool::end_capture(StreamId stream) noexcept { impl_->end_capture(stream); }
+void Pool::drop_arena(ArenaId arena) noexcept { impl_->drop_arena(arena); }
 bool Pool::retire_stream(StreamId stream) noexcept { return impl_->retire_stream(stream); }
 std::size_t Pool::trim(std::size_t keep) { return impl_->trim(keep); }
 std::size_t Pool::decay() { return impl_->decay(); }

@@ -65,6 +65,9 @@ class Pool::Impl {
                      std::size_t bytes) noexcept;
   Misuse record_use(const void* pointer, StreamId stream) noexcept;
   BlockPieces pieces(const void* pointer);
+  ArenaId begin_capture(StreamId stream);
+  void end_capture(StreamId stream) noexcept;
+  void drop_arena(ArenaId arena) noexcept;
   bool retire_stream(StreamId stream) noexcept;
   std::size_t trim(std::size_t keep);
   void close() noexcept;
@@ -123,7 +126,6 @@ class Pool::Impl {
     return state.open && !state.retiring && state.stream == stream;
   }
   void forget_thread_slot();
-  StreamState& arena_of(StreamState& state);
   StreamState& new_state(StreamId stream);
   /// Everything with something pending. A snapshot.
   std::vector<StreamState*> open_states() const;
@@ -136,7 +138,6 @@ class Pool::Impl {
   void fold(StreamState& state) noexcept;
   void fold_locked(StreamState& state) noexcept;
   void date_peaks(StreamState& state) noexcept;
-  void inherit(StreamState& arena, StreamState& state, Point point);
   /// A block comes, a block goes. REQUIRES: the stream's mutex.
   void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung) {
     StreamCounters& counters = state.counters;
@@ -161,6 +162,12 @@ class Pool::Impl {
     state.allocated.add(-static_cast<std::int64_t>(allocated));
     if (state.allocated.now < -fold_quantum_) fold_locked(state);
   }
+
+  // arenas.cpp -----------------------------------------------------------------------------------
+  /// The arenas of a stream, which are nobody's from here on.
+  std::vector<StreamState*> take_arenas(StreamId stream);
+  void inherit(StreamState& arena, StreamState& state, const Point* recorded);
+  void close_arena(StreamState& arena, StreamState& state, const Point* recorded);
 
   // ladder.cpp -----------------------------------------------------------------------------------
   /// Climbs the ladder: times each rung and remembers which were tried.
@@ -323,6 +330,8 @@ class Pool::Impl {
   mutable std::shared_mutex registry_mutex_;
   std::unordered_map<StreamId, StreamState*> streams_;  // registry_mutex_
   std::vector<std::unique_ptr<StreamState>> states_;    // registry_mutex_; [owner]; [0] is nobody
+  std::unordered_map<ArenaId, StreamState*> arenas_;    // registry_mutex_
+  ArenaId last_arena_ = 0;                              // registry_mutex_
   Point point_floor_ = 1;           // registry_mutex_; above every point of closed streams
   StreamCounters closed_counters_;  // registry_mutex_; of closed streams
 

@@ -50,8 +50,7 @@ struct alignas(64) StreamState {
   std::atomic<StreamId> stream{0};  // written under both mutexes
   bool open = false;
   bool retiring = false;          // waits for its last points, then closes
-  bool is_arena = false;          // serves the captures of `stream`
-  StreamState* arena = nullptr;   // the arena of this stream, once it has one
+  bool is_arena = false;          // serves a capture of `stream`
   Point next_point = 1;           // what the next free carries
   std::uint32_t span_calls = 0;   // of the engine since the last tick
   std::uint64_t uncovered = 0;    // frees that carry next_point
@@ -68,6 +67,9 @@ struct alignas(64) StreamState {
 
   /// Bytes that the caches may hand out again, but nobody else.
   [[nodiscard]] std::uint64_t cached() const noexcept { return cache.pending() + spans.pending(); }
+
+  /// Where this stream allocates while it captures; written under mutex.
+  std::atomic<StreamState*> arena{nullptr};
 
   std::mutex time_mutex;  // before mutex
   // time_mutex guards what follows.
