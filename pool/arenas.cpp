@@ -12,6 +12,8 @@ ArenaId Pool::Impl::begin_capture(StreamId stream) {
     if (state == nullptr) {
       throw Error("pool: stream " + std::to_string(stream) + " is not one of this pool's device");
     }
+    // What has passed by now is found out now: until the capture ends, nobody may ask.
+    if (clockwork_.poll(*state)) complete(*state);
     const std::unique_lock registry(registry_mutex_);
     if (state->arena.load(std::memory_order_relaxed) != nullptr) {
       throw Error("pool: stream " + std::to_string(stream) +
@@ -32,6 +34,8 @@ ArenaId Pool::Impl::begin_capture(StreamId stream) {
       arena.is_arena = true;
       arena.keeps = true;
     }
+    // Under the time lock, so that no point is being recorded any more.
+    const std::lock_guard time(state->time_mutex);
     const std::lock_guard lock(state->mutex);
     state->arena.store(&arena, std::memory_order_release);
     return id;

@@ -228,3 +228,34 @@ TEST_CASE("dropping the arena of a capture that is under way ends it") {
   CHECK(world.pool.allocate(6 * kMiB, 1) != nullptr);
   CHECK(world.sound());
 }
+
+TEST_CASE("no point is recorded or asked about between the two ends of a capture") {
+  World world(World::Config{.capacity = 16 * kMiB, .point_every_frees = 1});
+  void* before = world.pool.allocate(4 * kMiB, 1);
+  const ArenaId arena = world.pool.begin_capture(1);
+  // The driver does not capture yet, or no longer: the pool may not rely on what it says.
+  const std::uint64_t records = world.pool.stats().timeline.records;
+  world.pool.deallocate(before, 1);
+  CHECK_THROWS_AS(world.pool.allocate(16 * kMiB, 2), OutOfMemory);
+  CHECK(world.pool.stats().timeline.records == records);
+  CHECK_FALSE(world.pool.retire_stream(1));
+  world.pool.end_capture(1);
+  CHECK(world.pool.allocate(16 * kMiB, 2) != nullptr);
+  world.pool.drop_arena(arena);
+  CHECK(world.sound());
+}
+
+TEST_CASE("a capture finds what an earlier graph gave back") {
+  World world(World::Config{.capacity = 64 * kMiB, .immediate = true});
+  std::uint64_t held = 0;
+  for (int i = 0; i < 10; ++i) {
+    const ArenaId arena = world.capture(1);
+    world.pool.deallocate(world.pool.allocate(6 * kMiB, 1), 1);
+    world.end_capture(1);
+    world.timeline->work(1);
+    world.pool.drop_arena(arena);
+    if (i == 0) held = world.pool.stats().held.current;
+  }
+  CHECK(world.pool.stats().held.current == held);
+  CHECK(world.sound());
+}

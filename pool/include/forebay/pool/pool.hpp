@@ -181,10 +181,10 @@ class Pool {
 
   /// From now on, until `end_capture`, `stream` allocates from a new arena, whose addresses stay
   /// until `drop_arena`: nobody else gets them, and nothing there is moved or given back. What is
-  /// freed of it meanwhile is reused by the same capture. To be called before the stream begins to
-  /// capture, so that none of its events is recorded by then. Blocks from before the capture that
-  /// are freed during it are nobody's until it ends. Throws Error if the stream has an arena now or
-  /// is not the device's, ClosedError.
+  /// freed of it meanwhile is reused by the same capture. Nor is any point of the stream recorded
+  /// or asked about meanwhile, so blocks from before the capture that are freed during it are
+  /// nobody's until it ends. To be called before the driver begins to capture. Throws Error if the
+  /// stream has an arena now or is not the device's, ClosedError.
   [[nodiscard]] ArenaId begin_capture(StreamId stream);
   /// `stream` allocates as usual again; the arena stays. Nothing if there is none.
   void end_capture(StreamId stream) noexcept;
