@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compute/engine.hpp"
+
 namespace forebay::compute {
 namespace {
 
@@ -32,7 +34,13 @@ Storage::~Storage() {
 }
 
 Node::Node(NodeKind k, DType t, const Dims& s, std::shared_ptr<Device> d, Engine* e)
-    : kind(k), type(t), shape(s), numel(checked_numel(s)), device(std::move(d)), engine(e) {}
+    : kind(k),
+      type(t),
+      shape(s),
+      numel(checked_numel(s)),
+      device(std::move(d)),
+      engine(e),
+      capture(e->capture_number()) {}
 
 NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
   const Node& first = *operands.front();
@@ -57,6 +65,11 @@ NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type
   node->strides = strides;
   node->contiguous = is_contiguous(shape, strides);
   return node;
+}
+
+NodeRef Node::share(Node& node) noexcept {
+  node.refs_.fetch_add(1, std::memory_order_relaxed);
+  return NodeRef(&node);
 }
 
 void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {

@@ -31,6 +31,8 @@ class Storage {
   /// Under which a reduction left this value in a mailbox (mailboxes.hpp); 0 if none did, or once
   /// somebody may have written over it.
   std::uint32_t ticket = 0;
+  /// The capture in whose arena it lies; 0 for none.
+  std::uint64_t capture = 0;
 
  private:
   std::shared_ptr<Device> device_;
@@ -58,7 +60,8 @@ enum class NodeKind : std::uint8_t {
 ///
 /// Invariants: 1. the operands of an operation have its shape or are constants; 2. a node changes
 /// once at most, from operation or constant to storage, or from strided to contiguous storage, and
-/// its value never does by that; 3. all nodes of an expression belong to one device.
+/// its value never does by that (a capture takes that back, capture_log.hpp); 3. all nodes of an
+/// expression belong to one device.
 class Node {
  public:
   /// REQUIRES: at least one operand.
@@ -72,6 +75,9 @@ class Node {
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
+
+  /// One owner more.
+  [[nodiscard]] static NodeRef share(Node& node) noexcept;
 
   /// The value is in `storage` now, row-major from its start. Drops the operands.
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
@@ -100,7 +106,8 @@ class Node {
   std::shared_ptr<Storage> storage;
   Dims strides;
   std::array<NodeRef, 3> operands;
-  Weight weight;  ///< of an operation
+  Weight weight;              ///< of an operation
+  std::uint64_t capture = 0;  ///< inside of which it was made; 0 for none
 
   // Scratch of one walk (walk.hpp).
   std::uint64_t mark = 0;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "forebay/compute/backend.hpp"
+#include "forebay/compute/graph.hpp"
 #include "forebay/nn/autograd.hpp"
 #include "forebay/pool/pool.hpp"
 #include "nn/adam_kernel.hpp"
@@ -85,6 +86,11 @@ class Adam::State {
     if (!std::ranges::equal(current_, rows_, [](const FbAdamRow& a, const FbAdamRow& b) {
           return a.p == b.p && a.g == b.g;
         })) {
+      if (capturing(*device_)) {
+        throw CaptureError(
+            "Adam: a parameter has its first gradient, or it moved, inside of a capture, which "
+            "cannot upload its address; take one step before");
+      }
       rebuild();
     }
     if (chunk_count_ == 0) return;
@@ -227,6 +233,11 @@ void Adam::State::launch() {
   const void* chunks = chunk_table_.data();
   const void* lr = lr_.data();
   void* state = state_.data();
+  if (capturing(*device_)) {
+    // The rows name them by address; a graph keeps alive what somebody asks the address of.
+    for (const Tensor& moments : moments_) (void)moments.data();
+    (void)powers_.data();
+  }
   const std::array<void*, 5> arguments{&rows, &chunks, &chunk_count_, &lr, &state};
   const unsigned blocks =
       std::min(chunk_count_,

@@ -81,6 +81,14 @@ ordered_json fusion_json(const FusionCounters& fusion) {
             {"consumer", read(fusion.ends.consumer)}}}};
 }
 
+ordered_json graphs_json(const GraphCounters& graphs) {
+  return {{"live", read(graphs.live)},
+          {"captured", read(graphs.captured)},
+          {"replays", read(graphs.replays)},
+          {"updated", read(graphs.updated)},
+          {"rebuilt", read(graphs.rebuilt)}};
+}
+
 ordered_json pool_json(const pool::Pool& pool, StatsDetail detail) {
   const std::size_t ranges = detail == StatsDetail::everything ? kMapRanges : 0;
   return ordered_json::parse(pool::to_json(pool.detailed_stats(ranges)));
@@ -110,6 +118,7 @@ std::string Device::make_stats_json(StatsDetail detail) const {
   document["kernels"] = kernels_json(counters_.kernels);
   document["fusion"] = fusion_json(counters_.fusion);
   document["autograd"] = {{"live_nodes", read(counters_.autograd.live_nodes)}};
+  document["graphs"] = graphs_json(counters_.graphs);
   document["events"] = read(counters_.events);
   document["tensor_tables"] = read(counters_.tensor_tables);
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
