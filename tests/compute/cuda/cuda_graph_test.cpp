@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/cuda/stream_scratch.hpp"
+#include "compute/node.hpp"
 #include "forebay/compute/graph.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "forebay/pool/error.hpp"
@@ -177,8 +178,11 @@ TEST_CASE("a call that kills the capture is told of, and the device works on") {
 TEST_CASE("kernels are captured, compiled ones and new ones, and what they share stays") {
   FakeCuda cuda(test::fake_config(), true);
   const Tensor x = on(*cuda.device, Floats(1 << 20, 1.0F));
-  const Graph graph = capture(*cuda.device, [&] { (void)(x * 2.0F).eval().sum(); });
+  Tensor total = x.sum();
+  CHECK(total.node()->storage->ticket != 0);
+  const Graph graph = capture(*cuda.device, [&] { total = (x * 2.0F).eval().sum(); });
   CHECK(graph.size() == 2);
+  CHECK(total.node()->storage->ticket == 0);  // each replay makes another value
   const std::uint64_t launches = cuda.driver.launches();
   const std::uint64_t live = cuda.live_blocks();
   for (int i = 0; i < 10; ++i) graph.replay();
