@@ -236,6 +236,28 @@ void Engine::lower(const LowerRequest& request) {
   while (!lowering_.run(request, limits_, walk_)) split(request.roots.front());
 }
 
+// Memory for a value of the lowered program: that of an input which nobody will read again, element
+// by element, or else new.
+std::shared_ptr<Storage> Engine::place(const Node& result) {
+  const std::size_t bytes = static_cast<std::size_t>(result.numel) * size_of(result.type);
+  if (lowering_.last_reader) {
+    for (const Node* const leaf : walk_.leaves()) {
+      // A leaf that was taken has a second owner. What replays read or write again is not taken by
+      // others, nor do they take what is there only once.
+      if (!leaf->contiguous || leaf->storage->bytes() != bytes || !leaf->held_only_by(leaf->uses) ||
+          leaf->storage->capture != capture_number() ||
+          lowering_.program.leaves[leaf->slot].access != Access::linear ||
+          lowering_.program.leaves[leaf->slot].type != result.type) {
+        continue;
+      }
+      device_.counters().fusion.reused.fetch_add(1, std::memory_order_relaxed);
+      leaf->storage->ticket = 0;
+      return leaf->storage;
+    }
+  }
+  return allocate(result.numel, result.type);
+}
+
 // Runs the lowered program. Its first output goes to `first_output` if that is given, and its node
 // stays as it is; every other stored node becomes storage.
 void Engine::launch(const End& end, void* first_output) {
@@ -245,7 +267,7 @@ void Engine::launch(const End& end, void* first_output) {
   results.reserve(lowering_.stored.size());
   for (const Node* node : lowering_.stored) {
     const bool elsewhere = binding.outputs.empty() && first_output != nullptr;
-    results.push_back(elsewhere ? nullptr : allocate(node->numel, node->type));
+    results.push_back(elsewhere ? nullptr : place(*node));
     binding.outputs.push_back(elsewhere ? first_output : results.back()->data());
   }
   const Program& program = programs_.get(lowering_.program);

@@ -102,6 +102,7 @@ class Engine {
   void split(Node* root);
   void lower(const LowerRequest& request);
   void launch(const End& end, void* first_output = nullptr);
+  [[nodiscard]] std::shared_ptr<Storage> place(const Node& result);
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type);
 
   Device& device_;

@@ -92,6 +92,10 @@ class Node {
   [[nodiscard]] std::uint32_t owners() const noexcept {
     return refs_.load(std::memory_order_relaxed);
   }
+  /// Whether nobody else sees this storage when it has `references` owners of which one knows.
+  [[nodiscard]] bool held_only_by(std::uint32_t references) const noexcept {
+    return owners() == references && storage.use_count() == 1;
+  }
 
   NodeKind kind;
   DType type;

@@ -118,6 +118,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size),
       watch_(BlockWatch::make(config_, std::move(tools))),
+      plain_(recorder_ == nullptr && watch_ == nullptr && config_.mode == PoolMode::pooled),
       fold_quantum_(static_cast<std::int64_t>(std::max(kMiB, config_.capacity / 1024))),
       engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
@@ -140,17 +141,6 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
 }
 
 Pool::Impl::~Impl() { close(); }
-
-void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
-  if (bytes == 0) return nullptr;
-  const LatencySample<Timed::allocate> sample(allocate_latency_, config_.latency_sample);
-  void* block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
-                                  : allocate_watched(bytes, stream, options);
-  if (recorder_ != nullptr) [[unlikely]] {
-    recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
-  }
-  return block;
-}
 
 void* Pool::Impl::allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
                                  const AllocateOptions& options) {
@@ -326,19 +316,6 @@ Pool::Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timel
     : impl_(std::make_shared<Impl>(required(std::move(source), "memory source"),
                                    required(std::move(timeline), "timeline"), config,
                                    std::move(log), std::move(tools))) {}
-
-void* Pool::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
-  return impl_->allocate(bytes, stream, options);
-}
-
-void Pool::deallocate(void* pointer, StreamId stream, std::size_t bytes) noexcept {
-  const Misuse misuse = impl_->release(pointer, stream, bytes);
-  if (misuse != Misuse::none) impl_->report_misuse(misuse, pointer, stream, bytes);
-}
-
-Misuse Pool::try_deallocate(void* pointer, StreamId stream, std::size_t bytes) noexcept {
-  return impl_->release(pointer, stream, bytes);
-}
 
 Misuse Pool::record_use(const void* pointer, StreamId stream) noexcept {
   return impl_->record_use(pointer, stream);

@@ -84,25 +84,43 @@ class Pool::Impl {
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
 
  private:
+  // hit_path.cpp ---------------------------------------------------------------------------------
+  struct HitPath;
+  void* hit(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  bool give_hit(Address address, StreamId stream, std::size_t bytes);
+  void* allocate_anyhow(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  Misuse release_anyhow(void* pointer, StreamId stream, std::size_t bytes) noexcept;
+
+  // pool.cpp -------------------------------------------------------------------------------------
   void* allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
                        const AllocateOptions& options);
 
   // spans.cpp ------------------------------------------------------------------------------------
+  ExtentId span_at(Address address);
   SpanBlock* lock_span(Address address, StateLock* lock);
   SpanBlock* lock_live_span(Address address, std::size_t bytes, StateLock* lock, Misuse* misuse,
                             bool* again);
-  void* hand_out(SpanBlock& block, const Request& request, StreamState& state, Rung rung);
-  void* take_parked(const Request& request, StreamState& state, StreamId stream);
+  /// The block becomes live. REQUIRES: the stream's mutex.
+  void* hand_out(SpanBlock& block, std::size_t bytes, const char* tag, StreamState& state,
+                 Rung rung) {
+    block.requested = bytes;
+    block.tag = tag;
+    block.shared = false;
+    block.freed.store(false, std::memory_order_relaxed);
+    ++state.counters.span_blocks;
+    state.counters.span_bytes += block.bytes;
+    account_in(state, bytes, block.bytes, rung);
+    return reinterpret_cast<void*>(block.address);
+  }
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
   bool unpark(StreamState& state);
+  bool park_fewer(StreamState& state);
   bool give_back_parked(StreamState& state, unsigned count);
   Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,
                       bool* again);
-  Misuse release_span_elsewhere(Address address, StreamState& state, StreamId stream,
-                                std::size_t bytes, bool* again);
   /// Whether a point should be recorded now; `idle`: the free may have left a handle wholly idle.
   /// REQUIRES: the stream's mutex.
-  [[nodiscard]] bool point_due(StreamState& state, bool idle) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool point_due(StreamState& state, bool idle) const noexcept {
     const std::uint32_t every =
         idle ? std::min(kIdlePointEvery, config_.point_every_frees) : config_.point_every_frees;
     return state.uncovered >= std::max<std::uint64_t>(every, state.record_from) &&
@@ -139,7 +157,8 @@ class Pool::Impl {
   void fold_locked(StreamState& state) noexcept;
   void date_peaks(StreamState& state) noexcept;
   /// A block comes, a block goes. REQUIRES: the stream's mutex.
-  void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung) {
+  [[gnu::always_inline]] void account_in(StreamState& state, std::size_t requested,
+                                         std::size_t allocated, Rung rung) {
     StreamCounters& counters = state.counters;
     counters.requested_in += requested;
     counters.allocated_in += allocated;
@@ -153,14 +172,17 @@ class Pool::Impl {
       date_peaks(state);
     }
   }
-  void account_out(StreamState& state, std::size_t requested, std::size_t allocated) {
+  [[gnu::always_inline]] void account_out(StreamState& state, std::size_t requested,
+                                          std::size_t allocated) {
     StreamCounters& counters = state.counters;
     counters.requested_out += requested;
     counters.allocated_out += allocated;
     ++counters.frees;
-    state.requested.add(-static_cast<std::int64_t>(requested));
-    state.allocated.add(-static_cast<std::int64_t>(allocated));
-    if (state.allocated.now < -fold_quantum_) fold_locked(state);
+    state.requested.drop(static_cast<std::int64_t>(requested));
+    state.allocated.drop(static_cast<std::int64_t>(allocated));
+    if (state.allocated.now < -fold_quantum_) [[unlikely]] {
+      fold_locked(state);
+    }
   }
 
   // arenas.cpp -----------------------------------------------------------------------------------
@@ -226,8 +248,6 @@ class Pool::Impl {
                     Carrier::Place* place, bool* again) const;
   Misuse release_small(Carrier* carrier, Address address, StreamState& state, StreamId stream,
                        std::size_t bytes, bool* again);
-  Misuse release_small_elsewhere(Carrier* carrier, Address address, StreamState& state,
-                                 StreamId stream, std::size_t bytes, bool* again);
   void send_home(const SmallCache::Block& block);
   bool drop_spares(StreamState& state);
 
@@ -317,6 +337,7 @@ class Pool::Impl {
   Clockwork clockwork_;
   Backing backing_;
   const std::unique_ptr<BlockWatch> watch_;  // null unless debug modes or call stacks are on
+  const bool plain_;  // pooled, and nothing looks on: the hit path may be taken
   /// A stream folds its counters into the pool's when they have moved so far.
   const std::int64_t fold_quantum_;
   std::atomic<bool> closed_{false};

@@ -49,12 +49,13 @@ struct alignas(64) StreamState {
   // mutex guards what follows.
   std::atomic<StreamId> stream{0};  // written under both mutexes
   bool open = false;
-  bool retiring = false;          // waits for its last points, then closes
-  bool is_arena = false;          // serves a capture of `stream`
-  Point next_point = 1;           // what the next free carries
-  std::uint32_t span_calls = 0;   // of the engine since the last tick
-  std::uint64_t uncovered = 0;    // frees that carry next_point
-  std::uint64_t record_from = 0;  // … from so many on a point is thought of again
+  bool retiring = false;                     // waits for its last points, then closes
+  bool is_arena = false;                     // serves a capture of `stream`
+  std::atomic<StreamState*> arena{nullptr};  // where the stream allocates while it captures
+  Point next_point = 1;                      // what the next free carries
+  std::uint32_t span_calls = 0;              // of the engine since the last tick
+  std::uint64_t uncovered = 0;               // frees that carry next_point
+  std::uint64_t record_from = 0;             // … from so many on a point is thought of again
   // How badly others want the next point: see Pool::Impl::point_pays.
   std::uint32_t calm = 1;             // by how many times points are rarer than configured
   bool wanted = false;                // what waits for it lies in no cache of this stream
@@ -67,9 +68,6 @@ struct alignas(64) StreamState {
 
   /// Bytes that the caches may hand out again, but nobody else.
   [[nodiscard]] std::uint64_t cached() const noexcept { return cache.pending() + spans.pending(); }
-
-  /// Where this stream allocates while it captures; written under mutex.
-  std::atomic<StreamState*> arena{nullptr};
 
   std::mutex time_mutex;  // before mutex
   // time_mutex guards what follows.

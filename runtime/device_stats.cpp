@@ -71,6 +71,7 @@ ordered_json fusion_json(const FusionCounters& fusion) {
   return {{"programs", read(fusion.programs)},
           {"operations", read(fusion.operations)},
           {"launches", read(fusion.launches)},
+          {"reused", read(fusion.reused)},
           {"plans", read(fusion.plans)},
           {"ends",
            {{"read", read(fusion.ends.read)},

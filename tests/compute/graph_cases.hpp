@@ -214,6 +214,33 @@ inline void check_lifetimes(Device& device) {
   CHECK(device.pool().validate() == "");
 }
 
+/// Expressions write over inputs that nobody reads any more; replays read again.
+inline void check_reuse(Device& device) {
+  Tensor x = on(device, {1, 2, 3});
+  Tensor out;
+  const Graph graph = capture(device, [&] { out = (std::move(x) + 1.0F).eval(); });
+  for (int i = 0; i < 3; ++i) {
+    graph.replay();
+    CHECK(out.to_host<float>() == Floats{2, 3, 4});
+  }
+  const Tensor after = (std::move(out) * 10.0F).eval();
+  graph.replay();
+  CHECK(after.to_host<float>() == Floats{20, 30, 40});
+  // Inside of one capture temporaries are written over as ever.
+  const Tensor y = on(device, {1, 2, 3});
+  const std::uint64_t reused = device.counters().fusion.reused;
+  const Graph chain = capture(device, [&] {
+    Tensor next = (y + 1.0F).eval();
+    for (int i = 0; i < 5; ++i) next = (std::move(next) * 2.0F).eval();
+    out = next;
+  });
+  CHECK(device.counters().fusion.reused == reused + 5);
+  for (int i = 0; i < 2; ++i) {
+    chain.replay();
+    CHECK(out.to_host<float>() == Floats{64, 96, 128});
+  }
+}
+
 inline void check_update(Device& device) {
   const Tensor x = on(device, {1, 2, 3});
   const Tensor y = on(device, {10, 20, 30});

@@ -34,6 +34,11 @@ TEST_CASE("a graph keeps what it uses alive, and gives it back when it goes") {
   check_lifetimes(host.device);
 }
 
+TEST_CASE("replays find their inputs unchanged, and change nobody else's values") {
+  const Host host;
+  check_reuse(host.device);
+}
+
 TEST_CASE("an updated graph does the new work") {
   const Host host;
   check_update(host.device);

@@ -39,6 +39,12 @@ TEST_CASE("on a GPU a graph keeps what it uses alive, and gives it back when it 
   check_lifetimes(gpu.device);
 }
 
+TEST_CASE("on a GPU replays find their inputs unchanged, and change nobody else's values") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  check_reuse(gpu.device);
+}
+
 TEST_CASE("on a GPU an updated graph does the new work, in place if only addresses changed") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;

@@ -433,6 +433,7 @@ TEST_CASE("Each counter reaches its own key") {
   set(counters.fusion.programs);
   set(counters.fusion.operations);
   set(counters.fusion.launches);
+  set(counters.fusion.reused);
   set(counters.fusion.plans);
   set(counters.fusion.ends.read);
   set(counters.fusion.ends.max_ops);
@@ -451,7 +452,7 @@ TEST_CASE("Each counter reaches its own key") {
     INFO(key);
     CHECK(document["kernels"][key] == ++seen);
   }
-  for (const char* key : {"programs", "operations", "launches", "plans"}) {
+  for (const char* key : {"programs", "operations", "launches", "reused", "plans"}) {
     INFO(key);
     CHECK(document["fusion"][key] == ++seen);
   }

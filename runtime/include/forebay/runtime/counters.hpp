@@ -38,6 +38,7 @@ struct FusionCounters {
   Counter programs{0};    ///< distinct programs known now
   Counter operations{0};  ///< operations executed in programs, ever
   Counter launches{0};    ///< programs run, ever
+  Counter reused{0};      ///< values written into the memory of an input, ever
   Counter plans{0};       ///< matrix-product plans known now
   FusionEndCounters ends;
 };
