@@ -104,6 +104,15 @@ std::shared_ptr<Storage> Engine::allocate(std::int64_t numel, DType type) {
   return storage;
 }
 
+void Engine::let_go(std::shared_ptr<void> owner) {
+  const std::lock_guard lock(mutex_);
+  if (log_ != nullptr) {
+    left_.push_back(std::move(owner));
+  } else {
+    device_.default_stream().synchronize();
+  }
+}
+
 void Engine::make_storage(Node& node, std::shared_ptr<Storage> storage) {
   if (log_ != nullptr) [[unlikely]]
     log_->note(node);
@@ -242,10 +251,11 @@ std::shared_ptr<Storage> Engine::place(const Node& result) {
   const std::size_t bytes = static_cast<std::size_t>(result.numel) * size_of(result.type);
   if (lowering_.last_reader) {
     for (const Node* const leaf : walk_.leaves()) {
-      // A leaf that was taken has a second owner. What replays read or write again is not taken by
-      // others, nor do they take what is there only once.
+      // A leaf that was taken has a second owner. What is another library's is not ours to write.
+      // What replays read or write again is not taken by others, nor do they take what is there
+      // only once.
       if (!leaf->contiguous || leaf->storage->bytes() != bytes || !leaf->held_only_by(leaf->uses) ||
-          leaf->storage->capture != capture_number() ||
+          leaf->storage->foreign() || leaf->storage->capture != capture_number() ||
           lowering_.program.leaves[leaf->slot].access != Access::linear ||
           lowering_.program.leaves[leaf->slot].type != result.type) {
         continue;

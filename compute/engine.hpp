@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_set>
+#include <vector>
 
 #include "compute/capture_log.hpp"
 #include "compute/fusion_limits.hpp"
@@ -73,6 +74,11 @@ class Engine {
   /// expression. REQUIRES: equal shapes and types; `target` is no strided view.
   void assign(const NodeRef& target, const NodeRef& value);
 
+  /// Another library gets its memory back, by `owner`, once the device is done with it: waits for
+  /// that, or leaves it to `settle` during a capture. Throws ClosedError; `owner` goes all the
+  /// same.
+  void let_go(std::shared_ptr<void> owner);
+
   // Captures (graph.cpp).
   /// What `work` enqueues becomes a recording; `earlier` may be made to hold it. Throws
   /// CaptureError inside of a capture, and what `work` throws.
@@ -91,6 +97,9 @@ class Engine {
   }
   /// Node::become_storage, known to the capture. REQUIRES: the mutex.
   void make_storage(Node& node, std::shared_ptr<Storage> storage);
+  /// Lets go of what was let go of during a capture. Call it without the mutex, which the other
+  /// library's code must not wait under.
+  void settle() noexcept;
   /// Graphs that are open. REQUIRES: the mutex.
   std::unordered_set<GraphState*>& graphs() noexcept { return graphs_; }
 
@@ -118,6 +127,7 @@ class Engine {
   std::uint64_t captures_ = 0;
   std::atomic<std::uint64_t> capture_number_{0};
   std::unordered_set<GraphState*> graphs_;
+  std::vector<std::shared_ptr<void>> left_;  // let go of during a capture
 };
 
 }  // namespace forebay::compute

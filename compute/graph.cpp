@@ -5,6 +5,7 @@
 
 #include "compute/graph_state.hpp"
 #include "compute/replay_list.hpp"
+#include "forebay/runtime/log.hpp"
 
 namespace forebay::compute {
 
@@ -27,6 +28,22 @@ class Engine::Capture {
  private:
   Engine& engine_;
 };
+
+namespace {
+
+/// Whatever becomes of a capture, what was let go of inside goes after it.
+class Settled {
+ public:
+  explicit Settled(Engine& engine) : engine_(engine) {}
+  ~Settled() { engine_.settle(); }
+  Settled(const Settled&) = delete;
+  Settled& operator=(const Settled&) = delete;
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace
 
 Engine::~Engine() {
   const std::lock_guard lock(mutex_);
@@ -61,6 +78,20 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
   }
   captured.memory->end();
   return captured;
+}
+
+void Engine::settle() noexcept {
+  std::vector<std::shared_ptr<void>> left;
+  {
+    const std::lock_guard lock(mutex_);
+    if (left_.empty() || log_ != nullptr) return;
+    left.swap(left_);
+    try {
+      device_.default_stream().synchronize();
+    } catch (const Error& error) {
+      log(LogLevel::error, std::string("memory of another library is given back: ") + error.what());
+    }
+  }
 }
 
 void Engine::refuse_in_capture(const char* what, const char* instead) const {
@@ -109,6 +140,7 @@ void GraphState::replay() {
 
 void GraphState::update(const std::function<void()>& work) {
   Engine& engine = this->engine();
+  const Settled settled(engine);
   const std::lock_guard lock(engine.mutex());
   Captured next = engine.capture(work, captured_.recording.get());
   const bool in_place = next.recording == nullptr;
@@ -142,6 +174,7 @@ std::size_t Graph::size() const { return required(state_).size(); }
 
 Graph capture(Device& device, const std::function<void()>& work) {
   compute::Engine& engine = compute::Engine::of(device);
+  const compute::Settled settled(engine);
   const std::lock_guard lock(engine.mutex());
   compute::Captured captured = engine.capture(work, nullptr);
   auto state = std::make_shared<compute::GraphState>(engine, std::move(captured));

@@ -28,6 +28,14 @@ Storage::Storage(std::shared_ptr<Device> device, std::size_t bytes)
 }
 
 Storage::~Storage() {
+  if (owner_ != nullptr) {
+    try {
+      Engine::of(*device_).let_go(std::move(owner_));
+    } catch (const Error&) {
+      // The device closes, and has done all of its work.
+    }
+    return;
+  }
   if (data_ == nullptr || device_->closed()) return;
   pool::Pool pool = device_->pool();
   pool.deallocate(data_, device_->default_stream().id(), bytes_);

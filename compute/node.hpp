@@ -16,17 +16,28 @@ namespace forebay::compute {
 
 class Engine;
 
-/// Memory from a device's pool on its default stream, given back with the last owner. After the
-/// device has closed there is nothing to give back.
+/// Memory from a device's pool on its default stream, given back with the last owner, or memory of
+/// another library, which is told then. After the device has closed there is nothing to give back.
 class Storage {
  public:
   /// Throws OutOfMemory, ClosedError. `bytes` may be 0.
   Storage(std::shared_ptr<Device> device, std::size_t bytes);
+  /// Memory of somebody else's at `data`, valid until `owner` goes: see Engine::let_go.
+  Storage(std::shared_ptr<Device> device, void* data, std::size_t bytes,
+          std::shared_ptr<void> owner, bool read_only) noexcept
+      : device_(std::move(device)),
+        bytes_(bytes),
+        data_(data),
+        owner_(std::move(owner)),
+        read_only_(read_only) {}
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// Another library's: only `assign` may write it, and not even that if it is for reading only.
+  [[nodiscard]] bool foreign() const noexcept { return owner_ != nullptr; }
+  [[nodiscard]] bool read_only() const noexcept { return read_only_; }
 
   /// Under which a reduction left this value in a mailbox (mailboxes.hpp); 0 if none did, or once
   /// somebody may have written over it.
@@ -38,6 +49,8 @@ class Storage {
   std::shared_ptr<Device> device_;
   std::size_t bytes_;
   void* data_;
+  std::shared_ptr<void> owner_;
+  bool read_only_ = false;
 };
 
 /// What an expression would need as a program; bounds from above where nodes are shared.

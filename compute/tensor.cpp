@@ -129,6 +129,10 @@ void assign(const Tensor& target, const Tensor& value) {
                      describe(target));
   }
   const std::lock_guard lock(engine.mutex());
+  if (target.node()->storage != nullptr && target.node()->storage->read_only()) {
+    throw ShapeError("assign: the target " + describe(target) +
+                     " lies in another library's memory, which is for reading only");
+  }
   if (!target.node()->contiguous) {
     throw ShapeError("assign: the target of shape " + to_string(target.shape()) +
                      " is a view with strides");

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "forebay/compute/backend.hpp"
+#include "forebay/compute/dlpack.hpp"
 #include "forebay/compute/graph.hpp"
 #include "forebay/nn/autograd.hpp"
 #include "forebay/pool/pool.hpp"
@@ -155,6 +156,9 @@ void Adam::State::adopt(std::vector<Tensor> parameters) {
     if (&parameters[i].device() != device_.get()) {
       throw ShapeError("Adam: " + name + " is on " + parameters[i].device().id() +
                        ", parameter 0 on " + device_->id() + "; all must be on one device");
+    }
+    if (is_read_only(parameters[i])) {
+      throw Error("Adam: " + name + " lies in another library's memory, which is for reading only");
     }
     const std::int64_t count = parameters[i].numel();
     if (count > 0) {
