@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tests/compute/graph_cases.hpp"
+#include "tests/compute/graph_program.hpp"
 #include "tests/gpu/gpu_compute.hpp"
 
 using namespace forebay;
@@ -69,6 +70,17 @@ TEST_CASE("on a GPU a matrix product, views and assignments replay") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;
   check_other_work(gpu.device);
+}
+
+TEST_CASE("on a GPU graphs in random order compute what plain vectors do") {
+  FOREBAY_REQUIRE_DEVICE();
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    INFO("seed " << seed);
+    GpuCompute gpu;
+    GraphProgram program(gpu.device, seed, true);
+    for (int i = 0; i < 1500; ++i) program.step();
+    program.finish();
+  }
 }
 
 TEST_CASE("on a GPU a capture may be the first thing that a device does") {
