@@ -442,6 +442,11 @@ TEST_CASE("Each counter reaches its own key") {
   set(counters.fusion.ends.pinned_bytes);
   set(counters.fusion.ends.consumer);
   set(counters.autograd.live_nodes);
+  set(counters.graphs.live);
+  set(counters.graphs.captured);
+  set(counters.graphs.replays);
+  set(counters.graphs.updated);
+  set(counters.graphs.rebuilt);
   set(counters.events);
   set(counters.tensor_tables);
   const json document = json::parse(device->stats_json());
@@ -462,6 +467,10 @@ TEST_CASE("Each counter reaches its own key") {
     CHECK(document["fusion"]["ends"][key] == ++seen);
   }
   CHECK(document["autograd"]["live_nodes"] == ++seen);
+  for (const char* key : {"live", "captured", "replays", "updated", "rebuilt"}) {
+    INFO(key);
+    CHECK(document["graphs"][key] == ++seen);
+  }
   CHECK(document["events"] == ++seen);
   CHECK(document["tensor_tables"] == ++seen);
 }
