@@ -45,7 +45,7 @@ struct Pool::Impl::HitPath {
     pool.account_out(state, slot.requested, SmallCache::block_bytes(carrier, place.index));
     const SmallCache::Block block{&carrier, place.index};
     state.cache.vacate(block);
-    Carrier* empty = state.cache.give(block, true, state.next_point);
+    Carrier* empty = state.cache.park(block, state.next_point);
     const bool idle = empty != nullptr && pool.close_carrier(empty, state);
     ++state.uncovered;
     return pool.point_due(state, idle) ? Given::point_due : Given::yes;

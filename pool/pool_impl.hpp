@@ -250,6 +250,7 @@ class Pool::Impl {
                        std::size_t bytes, bool* again);
   void send_home(const SmallCache::Block& block);
   bool drop_spares(StreamState& state);
+  bool unpark_small(StreamState& state);
 
   // passthrough.cpp ------------------------------------------------------------------------------
   /// A block that is a region of the source. Freed ones stay until the source has them back.

@@ -69,7 +69,10 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
     return true;
   };
   Climb climb(*this);
-  unpark(state);
+  if (unpark(state)) {
+    block = take_small(key, request, state, stream, Rung::cache);
+    if (block != nullptr) return block;
+  }
   if (carve(search(carrier, state), Rung::cache)) return block;
   const bool found = climb.rung(Rung::completed, [&] {
     if (!poll_everybody()) return false;
@@ -190,7 +193,7 @@ bool Pool::Impl::adopt(ClassKey key, StreamState& state, Rung* rung) {
     {
       const std::lock_guard lock(other->mutex);
       carrier = other->cache.with_room(key);
-      if (carrier == nullptr) continue;
+      if (carrier == nullptr || other->cache.parks_in(carrier)) continue;
       point = carrier->pending > 0 ? carrier->last_point : 0;
     }
     if (point > 0 && !clockwork_.await(state, *other, point)) continue;
@@ -198,7 +201,7 @@ bool Pool::Impl::adopt(ClassKey key, StreamState& state, Rung* rung) {
     const std::lock_guard lower(first ? state.mutex : other->mutex);
     const std::lock_guard upper(first ? other->mutex : state.mutex);
     // Looked at again: meanwhile it may have been filled, emptied or freed in.
-    if (other->cache.with_room(key) != carrier || !state.open ||
+    if (other->cache.with_room(key) != carrier || other->cache.parks_in(carrier) || !state.open ||
         (carrier->pending > 0 && carrier->last_point > point)) {
       continue;
     }
@@ -306,6 +309,20 @@ void Pool::Impl::send_home(const SmallCache::Block& block) {
   if (owner == nullptr) return;  // the pool was closed meanwhile
   const bool keeps = owner->keeps.load(std::memory_order_relaxed);
   if (Carrier* empty = owner->cache.give(block, keeps, kNever)) close_carrier(empty, *owner);
+}
+
+// Parked blocks join their neighbours; whether that left a handle wholly idle. REQUIRES: the
+// stream's mutex.
+bool Pool::Impl::unpark_small(StreamState& state) {
+  const Point passed = state.passed.load(std::memory_order_acquire);
+  bool idle = false;
+  state.cache.unpark([&](const SmallCache::Block& block, Point point) {
+    const bool waits = point > passed;
+    state.wanted |= waits;
+    Carrier* empty = state.cache.give(block, waits, point);
+    if (empty != nullptr) idle |= close_carrier(empty, state);
+  });
+  return idle;
 }
 
 // Gives back what a stream keeps for its next allocations: parked spans and empty carriers.

@@ -85,15 +85,17 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   return pointer;
 }
 
-// Gives what a stream has parked back to the engine; whether there was any.
+// Sends home what a stream has parked; whether there was any.
 bool Pool::Impl::unpark(StreamState& state) {
   bool record = false;
   {
     const std::lock_guard lock(state.mutex);
-    if (state.spans.empty()) return false;
+    if (state.spans.empty() && !state.cache.parks()) return false;
+    bool idle = unpark_small(state);
     const std::lock_guard engine_lock(engine_mutex_);
     if (closed()) return false;
-    record = point_due(state, give_back_parked(state, state.spans.size()));
+    idle |= give_back_parked(state, state.spans.size());
+    record = point_due(state, idle);
   }
   if (record) record_point(state);
   return true;
