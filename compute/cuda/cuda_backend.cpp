@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compute/cuda/codegen.hpp"
+#include "compute/cuda/cuda_graph.hpp"
 #include "compute/cuda/executors.hpp"
 #include "compute/cuda/matmul_runner.hpp"
 #include "compute/cuda/stream_scratch.hpp"
@@ -91,6 +92,20 @@ class CudaBackend final : public compute::Backend {
       throw_driver_error(device_.api(), result, call.c_str());
     }
     device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool prepare_capture(const Stream& stream) override {
+    (void)scratch_.reduction(stream);
+    return true;
+  }
+  void begin_capture(const Stream& stream) override { cuda::begin_capture(device_, stream); }
+  [[nodiscard]] std::unique_ptr<compute::Recording> end_capture(
+      const Stream& stream, compute::Recording* earlier) override {
+    return cuda::end_capture(device_, stream, dynamic_cast<CudaGraph*>(earlier),
+                             scratch_.share(stream));
+  }
+  void abandon_capture(const Stream& stream) noexcept override {
+    cuda::abandon_capture(device_, stream);
   }
 
  private:

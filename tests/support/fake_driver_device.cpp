@@ -318,7 +318,7 @@ CUresult FakeCalls::cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, uns
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   ++driver->launches;
-  return driver->submit_to(stream, [] {});
+  return driver->submit_to(stream, "kernel", [] {});
 }
 
 CUresult FakeCalls::cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void**) {
@@ -327,7 +327,7 @@ CUresult FakeCalls::cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, v
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   ++driver->launches;
-  return driver->submit_to(config->hStream, [] {});
+  return driver->submit_to(config->hStream, "kernel", [] {});
 }
 
 }  // namespace forebay::test
