@@ -5,7 +5,12 @@
 namespace forebay {
 
 bool prepare(Device& device, std::chrono::milliseconds limit) {
-  return compute::backend_of(device).prepare(limit);
+  compute::Backend& backend = compute::backend_of(device);
+  {
+    const auto lock = compute::lock_backend(device);
+    backend.warm_up();
+  }
+  return backend.prepare(limit);
 }
 
 }  // namespace forebay

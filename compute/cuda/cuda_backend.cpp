@@ -53,6 +53,7 @@ class CudaBackend final : public compute::Backend {
     return {static_cast<std::uint64_t*>(mailboxes_), kMailboxes};
   }
 
+  void warm_up() override { ring_.prepare(); }
   bool prepare(std::chrono::milliseconds limit) override { return device_.kernels().settle(limit); }
 
   void matmul(const compute::MatmulArgs& args, const Stream& stream) override {

@@ -96,6 +96,8 @@ class Backend {
   /// the driver. Empty where the host reads the device's memory anyway, or not at all.
   [[nodiscard]] virtual std::span<std::uint64_t> mailboxes() { return {}; }
 
+  /// Makes what the first calls would make otherwise.
+  virtual void warm_up() {}
   /// Waits until every program that has run as often as the configuration asks runs in the way that
   /// it will run from then on; false if that took longer than `limit`. At once where programs never
   /// change their way. The one call that is not serialised with the others.
