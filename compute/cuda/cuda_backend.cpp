@@ -23,6 +23,7 @@ CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(
 CUstream native(const Stream& stream) { return static_cast<CUstream>(stream.native()); }
 
 constexpr std::size_t kMailboxes = 1024;
+constexpr std::size_t kWarmUpElements = 16 * 1024;
 
 class CudaBackend final : public compute::Backend {
  public:
@@ -53,7 +54,23 @@ class CudaBackend final : public compute::Backend {
     return {static_cast<std::uint64_t*>(mailboxes_), kMailboxes};
   }
 
-  void warm_up() override { ring_.prepare(); }
+  void warm_up() override {
+    ring_.prepare();
+    ring_.start_team();
+    // The first copy of a process takes longer than others, and so does a pool's first block.
+    const Stream& stream = device_.default_stream();
+    const std::vector<float> zeros(kWarmUpElements);
+    pool::Pool memory = device_.pool();
+    void* const block =
+        memory.allocate(zeros.size() * sizeof(float), stream.id(), {.tag = "compute.warm_up"});
+    try {
+      upload(zeros.data(), DType::f32, block, DType::f32, zeros.size(), stream);
+    } catch (...) {
+      memory.deallocate(block, stream.id());
+      throw;
+    }
+    memory.deallocate(block, stream.id());
+  }
   bool prepare(std::chrono::milliseconds limit) override { return device_.kernels().settle(limit); }
 
   void matmul(const compute::MatmulArgs& args, const Stream& stream) override {

@@ -37,6 +37,10 @@ class TransferRing {
 
   /// Makes the ring and its events now instead of at the first transfer.
   void prepare();
+  /// The same for its threads.
+  void start_team() {
+    team_.run([](unsigned /*member*/) {});
+  }
 
  private:
   struct Slot {

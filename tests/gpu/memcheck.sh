@@ -11,7 +11,8 @@ compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" \
   '~a process ends well*' '~a compilation that hangs*' \
   '~kernels are cached*' '~an error of a copy*' '~a capture allocates*' '~cold-start*' '~reinit*' \
   '~the driver'"'"'s memory keeps*' '~a file that is none*' '~on a GPU a guarded*' '~a device and the host*' '~a device that is not there*' '~the warm path*' '~plans are kept*' \
-  "~Adam's step is one call*" '~training on a device*' '~2^29*' '~more than 2^31*' '~a result behind*'
+  "~Adam's step is one call*" '~training on a device*' '~2^29*' '~more than 2^31*' '~a result behind*' \
+  '~on a GPU an updated graph*' '~on a GPU graphs in random order*' '~on a GPU a thousand*' '~on a GPU the memory of*'
 if compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" '[.planted]' \
   >planted.txt 2>&1; then
   echo "the planted overrun was not found" >&2

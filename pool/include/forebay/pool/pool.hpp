@@ -72,7 +72,7 @@ struct PoolConfig {
   /// The capacity over handle_count, rounded down to a power of two, at least a granule and at most
   /// handle_max bytes, is the size of a handle.
   std::uint32_t handle_count = 1024;
-  std::size_t handle_max = std::size_t{16} << 20;
+  std::size_t handle_max = std::size_t{64} << 20;
   /// A pool that holds less than a quarter of its capacity moves idle memory to where it is needed,
   /// instead of holding more, while more than this share of what it holds is free.
   double idle_share = 0.15;
