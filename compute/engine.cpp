@@ -158,7 +158,8 @@ NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, co
                        std::uint32_t own_references) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
-  NodeRef result = uninitialized(shape, input->type);
+  const DType type = rule_of(op, input->type).result;
+  NodeRef result = uninitialized(shape, type);
   Node* const root = input.get();
   lower({.roots = {&root, 1},
          .reduce = op,
@@ -166,19 +167,20 @@ NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, co
          .own_references = own_references});
   Binding& binding = lowering_.binding;
   binding.reduction = result->address();
-  binding.ticket = result->numel == 1 ? mailboxes_.issue() : 0;
+  const bool fits_mailbox = result->numel == 1 && size_of(type) <= sizeof(std::uint32_t);
+  binding.ticket = fits_mailbox ? mailboxes_.issue() : 0;
   binding.mailbox = mailboxes_.box(binding.ticket);
   launch(kEndConsumer);
   result->storage->ticket = binding.ticket;
   return result;
 }
 
-std::uint32_t Engine::read(const NodeRef& node) {
+std::uint64_t Engine::read(const NodeRef& node) {
   const std::lock_guard lock(mutex_);
   evaluate(node, kEndRead);
   if (const auto bits = mailboxes_.collect(node->storage->ticket)) return *bits;
-  std::uint32_t bits = 0;
-  backend_->download(node->address(), &bits, sizeof bits, device_.default_stream());
+  std::uint64_t bits = 0;
+  backend_->download(node->address(), &bits, size_of(node->type), device_.default_stream());
   return bits;
 }
 

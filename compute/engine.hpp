@@ -57,8 +57,8 @@ class Engine {
   /// only extents of 1 are reduced. REQUIRES: `input` is not empty.
   [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
                                const Dims& shape, std::uint32_t own_references);
-  /// The bits of the one element of `node`; waits for them.
-  [[nodiscard]] std::uint32_t read(const NodeRef& node);
+  /// The bits of the one element of `node`, from the lowest on; waits for them.
+  [[nodiscard]] std::uint64_t read(const NodeRef& node);
   /// Writes the elements of `value` over those of `target`, in one launch if `value` is an
   /// expression. REQUIRES: equal shapes and types; `target` is no strided view.
   void assign(const NodeRef& target, const NodeRef& value);

@@ -44,7 +44,7 @@ NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef>
 }
 
 NodeRef Node::constant(Device& device, Engine& engine, const Dims& shape, DType type,
-                       std::uint32_t bits) {
+                       std::uint64_t bits) {
   NodeRef node(new Node(NodeKind::constant, type, shape, device.shared_from_this(), &engine));
   node->bits = bits;
   return node;

@@ -65,7 +65,7 @@ class Node {
   [[nodiscard]] static NodeRef operation(Op op, DType type, const Dims& shape,
                                          std::span<NodeRef> operands);
   [[nodiscard]] static NodeRef constant(Device& device, Engine& engine, const Dims& shape,
-                                        DType type, std::uint32_t bits);
+                                        DType type, std::uint64_t bits);
   /// Elements of `storage` from its start on, by `strides`.
   [[nodiscard]] static NodeRef view(Device& device, Engine& engine, const Dims& shape, DType type,
                                     std::shared_ptr<Storage> storage, const Dims& strides);
@@ -92,7 +92,7 @@ class Node {
   Op op = Op::add;
   std::uint8_t count = 0;  ///< operands of an operation
   bool contiguous = true;  ///< storage: row-major without gaps
-  std::uint32_t bits = 0;  ///< constant
+  std::uint64_t bits = 0;  ///< constant, from the lowest bit on
   Dims shape;
   std::int64_t numel = 0;
   std::shared_ptr<Device> device;

@@ -53,8 +53,8 @@ ReducedShape reduced_shape(const Dims& shape, std::span<const int> axes, bool ke
 NodeRef reduced(Engine& engine, ReduceOp op, NodeRef input, const ReducedShape& to,
                 std::uint32_t own_references) {
   if (input->numel == 0) {
-    const float identity = op == ReduceOp::mean ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
-    return full(to.shape, identity, engine.device()).to(input->type).node();
+    const double identity = op == ReduceOp::mean ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+    return full(to.shape, identity, engine.device(), rule_of(op, input->type).result).node();
   }
   return engine.reduce(op, std::move(input), to.dims, to.shape, own_references);
 }
@@ -63,7 +63,10 @@ NodeRef reduced(Engine& engine, ReduceOp op, NodeRef input, const ReducedShape& 
 Tensor reduce(ReduceOp op, Tensor input, std::span<const int> axes, bool keepdim) {
   Engine& engine = engine_of(input);
   const bool mean = op == ReduceOp::mean;
-  if (mean && input.dtype() != DType::f32) throw ShapeError("mean needs f32, not i32");
+  if (!has_type(op, input.dtype())) {
+    throw ShapeError(std::string(to_string(op)) + " has no form for " +
+                     std::string(to_string(input.dtype())) + " " + to_string(input.shape()));
+  }
   const std::vector<int> sorted = checked_axes(axes, input.shape(), mean ? "mean" : "sum");
   const ReducedShape to = reduced_shape(input.shape(), sorted, keepdim);
   const bool recorded = input.autograd() != nullptr;

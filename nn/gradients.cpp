@@ -76,7 +76,10 @@ const GradientRule* elementwise_rule(Op op) noexcept {
                                           .needs = {kOutput}};
       return &kRule;
     }
-    case Op::to_f32: {
+    case Op::to_f64:
+    case Op::to_f32:
+    case Op::to_f16:
+    case Op::to_bf16: {
       static constexpr GradientRule kRule{.gradient = {pass}};
       return &kRule;
     }
@@ -145,7 +148,18 @@ const GradientRule* elementwise_rule(Op op) noexcept {
           .needs = {kNothing, kFirst, kFirst}};
       return &kRule;
     }
+    case Op::abs: {
+      static constexpr GradientRule kRule{.gradient = {[](const Operation& o, Tensor g) {
+                                            return std::move(g) * sign(o.input(0));
+                                          }},
+                                          .needs = {kFirst}};
+      return &kRule;
+    }
+    case Op::sign:
+    case Op::to_i64:
     case Op::to_i32:
+    case Op::to_u8:
+    case Op::to_boolean:
     case Op::greater:
     case Op::equal:
     case Op::random_uniform:

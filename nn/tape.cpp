@@ -64,7 +64,8 @@ void Leaf::propagate(Tensor sum, bool /*retain*/) {
     storage_ = empty(shape(), device());
     content_ = Content::stale;
   }
-  sum = expand(std::move(sum), shape());
+  // Gradients are of the type in which they were computed, a leaf is f32.
+  sum = expand(std::move(sum), shape()).to(DType::f32);
   if (content_ == Content::sum) sum = storage_ + std::move(sum);
   assign(storage_, sum);
   content_ = Content::sum;

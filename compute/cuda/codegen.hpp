@@ -17,7 +17,8 @@ inline constexpr unsigned kMapThreads = 256;
 struct KernelShape {
   unsigned elements = 4;
   unsigned passes = 1;  ///< more than one keeps the code of a long program small
-  bool vector = false;  ///< every access is linear: 16 bytes at a time where addresses allow
+  unsigned run = 4;     ///< neighbouring elements that a thread takes together
+  bool vector = false;  ///< every access is linear: runs as a whole where addresses allow
   [[nodiscard]] unsigned per_thread() const noexcept { return elements * passes; }
 };
 [[nodiscard]] KernelShape kernel_shape(const compute::Program& program);

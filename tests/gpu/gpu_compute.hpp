@@ -53,23 +53,22 @@ class DeviceBlock {
   void* pointer_ = nullptr;
 };
 
-/// The words of a case's buffer on the device.
+/// The bytes of a case's buffer on the device.
 class DeviceBuffer {
  public:
   DeviceBuffer(GpuCompute& gpu, CaseBuffer buffer, const Stream& stream)
       : gpu_(gpu), stream_(stream), host_(std::move(buffer)), block_(gpu, bytes(), stream) {
-    gpu.backend.upload(host_.words.data(), DType::i32, block_.get(), DType::i32, host_.words.size(),
-                       stream);
+    gpu.backend.upload(host_.bytes.data(), DType::u8, block_.get(), DType::u8, bytes(), stream);
   }
-  [[nodiscard]] void* first() const noexcept { return block_.get<Word>() + host_.offset; }
+  [[nodiscard]] void* first() const noexcept { return block_.get<std::byte>() + host_.offset; }
   [[nodiscard]] CaseBuffer back() const {
     CaseBuffer copy = host_;
-    gpu_.backend.download(block_.get(), copy.words.data(), bytes(), stream_);
+    gpu_.backend.download(block_.get(), copy.bytes.data(), bytes(), stream_);
     return copy;
   }
 
  private:
-  [[nodiscard]] std::size_t bytes() const noexcept { return host_.words.size() * sizeof(Word); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return host_.bytes.size(); }
 
   GpuCompute& gpu_;
   Stream stream_;
@@ -84,7 +83,7 @@ class DeviceCase {
       : gpu_(gpu), data_(data), stream_(stream), binding_(data.binding()) {
     for (const CaseBuffer& leaf : data.leaves()) leaves_.emplace_back(gpu, leaf, stream);
     for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
-      outputs_.emplace_back(gpu, data.output_buffer(), stream);
+      outputs_.emplace_back(gpu, data.output_buffer(k), stream);
     }
     if (data.program().reduction) reduction_.emplace(gpu, data.reduction_buffer(), stream);
     for (const DeviceBuffer& leaf : leaves_) binding_.leaves.push_back(leaf.first());
@@ -104,11 +103,7 @@ class DeviceCase {
     }
     return reduction_ ? data_.check_reduction(reduction_->back()) : "";
   }
-  [[nodiscard]] std::vector<std::uint32_t> reduction_bits() const {
-    std::vector<std::uint32_t> bits;
-    for (const Word word : reduction_->back().words) bits.push_back(word.bits);
-    return bits;
-  }
+  [[nodiscard]] std::vector<std::byte> reduction_bytes() const { return reduction_->back().bytes; }
   [[nodiscard]] compute::Binding& binding() noexcept { return binding_; }
 
  private:

@@ -38,7 +38,7 @@ TEST_CASE("every sample program compiles") { compile(sample_programs(), "sm_90")
 
 TEST_CASE("kernels compile for every architecture that is served") {
   // Operations differ between architectures, the forms around them do not.
-  std::vector<NamedProgram> programs = operation_programs(compute::Access::linear, 1);
+  std::vector<NamedProgram> programs = operation_programs(compute::Access::linear);
   for (NamedProgram& named : chosen({"sum_stored", "sum_middle", "widest_reduction"})) {
     programs.push_back(std::move(named));
   }
