@@ -21,6 +21,12 @@ void require_elements(std::size_t given, const Dims& shape) {
   }
 }
 
+Op by_type(DType type, Op f32, Op f64) {
+  if (type == DType::f32) return f32;
+  if (type == DType::f64) return f64;
+  throw ShapeError("random numbers are f32 or f64, not " + std::string(to_string(type)));
+}
+
 Tensor random(Op op, const Dims& shape, std::uint64_t key, Device& device) {
   Engine& engine = Engine::of(device);
   std::array<NodeRef, 2> words;
@@ -96,12 +102,12 @@ requires is_element<T> Tensor from_host(std::span<const T> data, const Dims& sha
 FOREBAY_DTYPES(FOREBAY_DTYPE)
 #undef FOREBAY_DTYPE
 
-Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device) {
-  return random(Op::random_uniform, shape, key, device);
+Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device, DType type) {
+  return random(by_type(type, Op::random_uniform, Op::random_uniform_f64), shape, key, device);
 }
 
-Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device) {
-  return random(Op::random_normal, shape, key, device);
+Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device, DType type) {
+  return random(by_type(type, Op::random_normal, Op::random_normal_f64), shape, key, device);
 }
 
 }  // namespace forebay

@@ -148,25 +148,9 @@ const GradientRule* elementwise_rule(Op op) noexcept {
           .needs = {kNothing, kFirst, kFirst}};
       return &kRule;
     }
-    case Op::abs: {
-      static constexpr GradientRule kRule{.gradient = {[](const Operation& o, Tensor g) {
-                                            return std::move(g) * sign(o.input(0));
-                                          }},
-                                          .needs = {kFirst}};
-      return &kRule;
-    }
-    case Op::sign:
-    case Op::to_i64:
-    case Op::to_i32:
-    case Op::to_u8:
-    case Op::to_boolean:
-    case Op::greater:
-    case Op::equal:
-    case Op::random_uniform:
-    case Op::random_normal:
-      return nullptr;
+    default:
+      return math_rule(op);
   }
-  return nullptr;
 }
 
 }  // namespace

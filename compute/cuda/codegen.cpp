@@ -183,9 +183,14 @@ std::string cast(DType type, const std::string& value) {
   return std::string("fb_") + to_string(compute::cast_to(type)) + "(" + value + ")";
 }
 
+/// The prelude's function that joins two parts.
+std::string join_of(const compute::ReduceRule& rule) {
+  return std::string(rule.indexed ? "fb_best_" : "fb_") + to_string(rule.join);
+}
+
 /// Term, Sum and what is done with them.
 void declare_reduction(Text& text, const compute::ReduceRule& rule) {
-  const std::string join = std::string("fb_") + to_string(rule.join);
+  const std::string join = join_of(rule);
   const std::string total = reduction_total(rule);
   text.line("typedef ", total, " Sum;");
   text.line("typedef ", rule.indexed ? std::string_view(total) : type_name(rule.term), " Term;");
@@ -251,7 +256,7 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   const std::vector<unsigned> reduced = dimensions(program, true);
   const compute::ReduceRule rule =
       rule_of(program.reduction->op, program.type_of(program.reduction->value));
-  const std::string join = std::string("fb_") + to_string(rule.join);
+  const std::string join = join_of(rule);
 
   declare_reduction(text, rule);
   signature(text, program);
@@ -409,9 +414,9 @@ const char* kernel_entry(const Program& program) noexcept {
 }
 
 std::string with_prelude(std::string_view source) {
-  // A kernel uses a few of the prelude's functions; NVRTC would list the others, which takes time.
+  // A kernel uses a few of a part's functions; NVRTC would list the others, which takes time.
   Text text;
-  text.line("#pragma nv_diag_suppress 177").block(compute::prelude_text()).block(source);
+  text.line("#pragma nv_diag_suppress 177").block(compute::prelude_for(source)).block(source);
   return std::move(text).str();
 }
 
@@ -419,6 +424,7 @@ std::string generate_kernel(const Program& program) {
   const KernelShape shape = kernel_shape(program);
   Text text;
   text.block(kHelpers);
+  narrow_forms(text, program);
   if (program.reduction) {
     reduce_kernel(text, program, shape);
   } else {

@@ -26,7 +26,7 @@ struct KernelShape {
 /// The name of a program's kernel: forebay_map or forebay_reduce.
 [[nodiscard]] const char* kernel_entry(const compute::Program& program) noexcept;
 
-/// `source` with compute/prelude.inl in front, ready for the compiler.
+/// `source` with what it needs of the prelude in front, ready for the compiler.
 [[nodiscard]] std::string with_prelude(std::string_view source);
 
 /// The whole source, prelude in front; the kernel takes one `struct Args` (kernel_arguments.hpp).

@@ -1,5 +1,7 @@
 #include "compute/cuda/program_text.hpp"
 
+#include <set>
+
 namespace forebay::cuda {
 
 using compute::Access;
@@ -19,13 +21,40 @@ unsigned weight(Op op) {
     case Op::div:
     case Op::sqrt:
       return 12;
+    case Op::rsqrt:
     case Op::exp:
+    case Op::floor_div:
+    case Op::remainder:
       return 24;
     case Op::log:
-      return 32;
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::silu:
+      return 40;
+    case Op::exp2:
+    case Op::expm1:
+    case Op::log2:
+    case Op::log10:
+    case Op::log1p:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::atan2:
+    case Op::sinh:
+    case Op::cosh:
+      return 60;
     case Op::random_uniform:
+    case Op::random_uniform_f64:
+    case Op::erf:
+    case Op::softplus:
       return 100;
+    case Op::pow:
+    case Op::gelu:
     case Op::random_normal:
+    case Op::random_normal_f64:
       return 180;
     default:
       return 1;
@@ -66,6 +95,23 @@ unsigned weight(const Program& program) {
   unsigned strided = 0;
   for (const compute::Leaf& leaf : program.leaves) strided += leaf.access == Access::strided;
   return sum + (strided == 0 ? 0U : 6U * program.rank) + strided * 3U * program.rank;
+}
+
+void narrow_forms(Text& text, const Program& program) {
+  using compute::OpKind;
+  std::set<Op> known;
+  for (const Instruction& instruction : program.code) {
+    const DType type = program.type_of(instruction.a);
+    if (type != DType::f16 && type != DType::bf16) continue;
+    const OpKind kind = kind_of(instruction.op);
+    if (kind == OpKind::cast || !known.insert(instruction.op).second) continue;
+    const std::string_view form = kind == OpKind::test            ? "TEST"
+                                  : kind == OpKind::compare       ? "COMPARE"
+                                  : operands(instruction.op) == 1 ? "1"
+                                  : operands(instruction.op) == 2 ? "2"
+                                                                  : "3";
+    text.line("FB_NARROW_", form, "(fb_", to_string(instruction.op), ")");
+  }
 }
 
 bool ProgramText::uses_index() const {

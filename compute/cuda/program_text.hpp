@@ -54,6 +54,9 @@ class ProgramText {
   const KernelShape& shape_;
 };
 
+/// The forms of the prelude for the operations on f16 and bf16 in `program`.
+void narrow_forms(Text& text, const compute::Program& program);
+
 /// Elements of `type` that one access of a run moves.
 [[nodiscard]] constexpr unsigned elements_of_access(const KernelShape& shape, DType type) noexcept {
   return std::min(shape.run, 16U / static_cast<unsigned>(size_of(type)));

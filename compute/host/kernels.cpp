@@ -34,8 +34,13 @@ bool is_exact(Op op) noexcept {
     case Op::abs:
     case Op::sign:
     case Op::relu:
+    case Op::floor:
+    case Op::ceil:
+    case Op::round:
+    case Op::trunc:
     case Op::min:
     case Op::max:
+    case Op::clamp:
     case Op::select:
       return true;
     default:

@@ -8,7 +8,7 @@
 // is off, so that all give the same bits. Sanitizers run before ifunc resolvers may be called.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FOREBAY_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define FOREBAY_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #else
 #define FOREBAY_CLONES
 #endif

@@ -27,11 +27,16 @@ FOREBAY_CASTS(FOREBAY_CAST)
 
 FOREBAY_LOOP(random_uniform, fb_random_uniform(a[i], b[i], index + i), int, int, int, float)
 FOREBAY_LOOP(random_normal, fb_random_normal(a[i], b[i], index + i), int, int, int, float)
+FOREBAY_LOOP(random_uniform_f64, fb_random_uniform_f64(a[i], b[i], index + i), int, int, int,
+             double)
+FOREBAY_LOOP(random_normal_f64, fb_random_normal_f64(a[i], b[i], index + i), int, int, int, double)
 
 constexpr Loop kLoops[] = {
     FOREBAY_CASTS(FOREBAY_CAST_ROW)  //
     {Op::random_uniform, DType::i32, DType::f32, random_uniform},
     {Op::random_normal, DType::i32, DType::f32, random_normal},
+    {Op::random_uniform_f64, DType::i32, DType::f64, random_uniform_f64},
+    {Op::random_normal_f64, DType::i32, DType::f64, random_normal_f64},
 };
 
 FOREBAY_LOOP(round_f16, fb_to_f32(fb_round_f16(a[i])), float, float, float, float)

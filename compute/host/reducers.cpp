@@ -135,9 +135,9 @@ void keep_indices(void* states, std::size_t n) {
   }
 }
 
-#define FOREBAY_BEST(join)                                       \
-  for (std::size_t i = 0; i < n; ++i) {                          \
-    s = fb_##join(s, {v[i], static_cast<long long>(index + i)}); \
+#define FOREBAY_BEST(join)                                            \
+  for (std::size_t i = 0; i < n; ++i) {                               \
+    s = fb_best_##join(s, {v[i], static_cast<long long>(index + i)}); \
   }
 #define FOREBAY_REDUCERS(E, name, T)                                                               \
   FOREBAY_REDUCER(sum_##name, E, T, 0, s = fb_add(s, row_sum(v, n)), fb_add(s, static_cast<T>(x)), \
@@ -152,9 +152,11 @@ void keep_indices(void* states, std::size_t n) {
                   s = lane_extreme(s, v, n, [](E a, E b) { return fb_max(a, b); }), fb_max(s, x),  \
                   fb_max(s, o), nullptr)                                                           \
   FOREBAY_REDUCER(argmin_##name, E, FbBest<E>, (FbBest<E>{kHighest<E>, kLast}), FOREBAY_BEST(min), \
-                  fb_min(s, {x, static_cast<long long>(index)}), fb_min(s, o), &keep_indices<E>)   \
+                  fb_best_min(s, {x, static_cast<long long>(index)}), fb_best_min(s, o),           \
+                  &keep_indices<E>)                                                                \
   FOREBAY_REDUCER(argmax_##name, E, FbBest<E>, (FbBest<E>{kLowest<E>, kLast}), FOREBAY_BEST(max),  \
-                  fb_max(s, {x, static_cast<long long>(index)}), fb_max(s, o), &keep_indices<E>)
+                  fb_best_max(s, {x, static_cast<long long>(index)}), fb_best_max(s, o),           \
+                  &keep_indices<E>)
 
 constexpr long long kLast = std::numeric_limits<long long>::max();
 FOREBAY_REDUCERS(double, f64, double)

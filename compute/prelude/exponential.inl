@@ -52,7 +52,7 @@ FB_FN double fb_pow2_64(long long n) { return FB_DOUBLE((unsigned long long)(n +
 // The whole number nearest to x, for |x| < 2^51.
 FB_FN double fb_nearest(double x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
 
-// e^(r + low) - 1 for |r| <= 0.35: Taylor's series up to r^13, whose rest is below 2^-57.
+// e^(r + low) - 1 for |r| <= 0.35 and |low| < 2^-54: Taylor's series up to r^13, whose rest is below 2^-57.
 FB_FN double fb_expm1_core(double r, double low) {
   double p = 1.6059043836821613e-10;
   p = p * r + 2.08767569878681e-9;
@@ -69,19 +69,40 @@ FB_FN double fb_expm1_core(double r, double low) {
   return (p * (r * r) + low) + r;
 }
 
-// e^(x + low) for a `low` that is small beside x: x = n ln 2 + r in two pieces.
-FB_FN double fb_exp_core(double x, double low) {
-  const double bounded = x > 710.0 ? 710.0 : (x < -746.0 ? -746.0 : (x != x ? 0.0 : x));
-  const double n = fb_nearest(bounded * 1.4426950408889634);
-  const double r = bounded - n * 6.93147180369123816490e-01;
-  const double y = fb_expm1_core(r - n * 1.90821492927058770002e-10, low) + 1.0;
+// y 2^n for |n| <= 2040, in two steps: only the last one rounds.
+FB_FN double fb_scale(double y, double n) {
   // Whole numbers lie in the lowest bits once this is added.
   const long long whole = (long long)FB_BITS64(n + 6755399441055744.0) - 0x4338000000000000LL;
   const long long half = whole >> 1;
-  const double scaled = (y * fb_pow2_64(half)) * fb_pow2_64(whole - half);
-  return x != x ? x : (x > 709.782712893384 ? FB_DOUBLE(0x7ff0000000000000ULL) : scaled);
+  return (y * fb_pow2_64(half)) * fb_pow2_64(whole - half);
 }
-FB_FN double fb_exp(double x) { return fb_exp_core(x, 0.0); }
+
+// e^(x + low) 2^extra for |low| < 2^-15: x = n ln 2 + r in two pieces.
+FB_FN double fb_exp_core(double x, double low, double extra) {
+  const double bounded = x > 712.0 ? 712.0 : (x < -747.0 ? -747.0 : (x != x ? 0.0 : x));
+  const double n = fb_nearest(bounded * 1.4426950408889634);
+  const double rest = n * 1.90821492927058770002e-10 - (bounded == x ? low : 0.0);
+  const double r = (bounded - n * 6.93147180369123816490e-01) - rest;
+  return x != x ? x : fb_scale(fb_expm1_core(r, 0.0) + 1.0, n + extra);
+}
+FB_FN double fb_exp(double x) { return fb_exp_core(x, 0.0, 0.0); }
+FB_FN double fb_exp2(double x) {
+  const double bounded = x > 1025.0 ? 1025.0 : (x < -1077.0 ? -1077.0 : (x != x ? 0.0 : x));
+  const double n = fb_nearest(bounded);
+  const double part = bounded - n;
+  const double y =
+      fb_expm1_core(part * 0.6931471805599453, part * 2.3190468138462996e-17) + 1.0;
+  return x != x ? x : fb_scale(y, n);
+}
+FB_FN double fb_expm1(double x) {
+  const double bounded = x > 40.0 ? 40.0 : (x < -40.0 ? -40.0 : (x != x ? 0.0 : x));
+  const double n = fb_nearest(bounded * 1.4426950408889634);
+  const double r = bounded - n * 6.93147180369123816490e-01;
+  const double p = fb_expm1_core(r - n * 1.90821492927058770002e-10, 0.0);
+  const double scale = fb_scale(1.0, n);
+  const double near = scale * p + (scale - 1.0);
+  return x == 0.0 || x != x ? x : (x > 40.0 ? fb_exp(x) : near);
+}
 
 // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
 struct FbSplit {
@@ -131,3 +152,89 @@ FB_FN double fb_log(double x) {
   const double near = fb_log_core(split.m, split.e * 1.90821492927058770002e-10);
   return fb_log_edges(x, near + split.e * 6.93147180369123816490e-01);
 }
+FB_FN double fb_log1p(double x) {
+  const double u = 1.0 + x;
+  // What the addition lost, as a part of u.
+  const double lost = (x < 1.0 ? x - (u - 1.0) : 1.0 - (u - x)) / u;
+  const FbSplit split = fb_split(u);
+  const double near = fb_log_core(split.m, split.e * 1.90821492927058770002e-10 + lost);
+  return x == 0.0 ? x : fb_log_edges(u, near + split.e * 6.93147180369123816490e-01);
+}
+FB_FN double fb_log2(double x) {
+  const FbSplit split = fb_split(x);
+  const double l = fb_log_core(split.m, 0.0);
+  const double part = l * 1.4426950408889634 + l * 2.0355273740931033e-17;
+  return fb_log_edges(x, split.e + part);
+}
+FB_FN double fb_log10(double x) {
+  const FbSplit split = fb_split(x);
+  const double l = fb_log_core(split.m, 0.0);
+  const double part = l * 0.4342944819032518 + split.e * 5.630334806675098e-11;
+  return fb_log_edges(x, split.e * 0.30102999560767785 + part);
+}
+
+// Hyperbolic functions by expm1 and by half an exponential, which does not overflow too early.
+FB_FN double fb_magnitude(double x) { return FB_DOUBLE(FB_BITS64(x) & 0x7fffffffffffffffULL); }
+FB_FN double fb_with_sign(double magnitude, double sign) {
+  return FB_DOUBLE(FB_BITS64(magnitude) | (FB_BITS64(sign) & 0x8000000000000000ULL));
+}
+FB_FN double fb_sinh(double x) {
+  const double m = fb_magnitude(x);
+  const double t = fb_expm1(m < 22.0 ? m : 22.0);
+  const double near = 0.5 * (t + t / (t + 1.0));
+  return x != x ? x : fb_with_sign(m < 22.0 ? near : fb_exp_core(m, 0.0, -1.0), x);
+}
+FB_FN double fb_cosh(double x) {
+  const double half = fb_exp_core(fb_magnitude(x), 0.0, -1.0);
+  return half + 0.25 / half;
+}
+FB_FN double fb_tanh(double x) {
+  const double m = fb_magnitude(x);
+  const double t = fb_expm1(m < 22.0 ? m + m : 44.0);
+  return x != x ? x : fb_with_sign(t / (t + 2.0), x);
+}
+FB_FN float fb_tanh(float x) {
+  const float m = FB_FLOAT(FB_BITS(x) & 0x7fffffffU);
+  const float small = m < 0.625F ? x : 0.0F;
+  const float z = small * small;
+  float p = 2.292557699e-03F;
+  p = p * z + -8.343780370e-03F;
+  p = p * z + 2.176886821e-02F;
+  p = p * z + -5.395925338e-02F;
+  p = p * z + 1.333330353e-01F;
+  p = p * z + -3.333333317e-01F;
+  const float near = small + (small * z) * p;
+  const float far = 1.0F - FB_DIV(2.0F, fb_exp(m + m) + 1.0F);
+  const float y = m < 0.625F ? near : FB_FLOAT(FB_BITS(far) | (FB_BITS(x) & 0x80000000U));
+  return x != x || x == 0.0F ? x : y;
+}
+
+// sigmoid(x) = 1 / (1 + e^-x), without overflow; silu(x) = x sigmoid(x), its limit at -inf.
+#define FB_SIGMOID(T, DIV)                                            \
+  FB_FN T fb_sigmoid(T x) {                                           \
+    const T e = fb_exp(x < 0 ? x : -x);                               \
+    return DIV(x < 0 ? e : (T)1, (T)1 + e);                           \
+  }                                                                   \
+  FB_FN T fb_silu(T x) {                                              \
+    const T e = fb_exp(x < 0 ? x : -x);                               \
+    const T y = DIV(x < 0 ? x * e : x, (T)1 + e);                     \
+    return x < (T)(-1e4) ? (T)(-0.0) : y;                             \
+  }
+#define FB_DIV64(a, b) ((a) / (b))
+FB_SIGMOID(double, FB_DIV64)
+FB_SIGMOID(float, FB_DIV)
+FB_FN double fb_softplus(double x) {
+  return (x > 0.0 || x != x ? x : 0.0) + fb_log1p(fb_exp(x < 0.0 ? x : -x));
+}
+
+// f32 where f64 does the work: rounded once.
+#define FB_SINGLE_1(op) \
+  FB_FN float op(float a) { return (float)op((double)a); }
+FB_SINGLE_1(fb_exp2)
+FB_SINGLE_1(fb_expm1)
+FB_SINGLE_1(fb_log2)
+FB_SINGLE_1(fb_log10)
+FB_SINGLE_1(fb_log1p)
+FB_SINGLE_1(fb_sinh)
+FB_SINGLE_1(fb_cosh)
+FB_SINGLE_1(fb_softplus)

@@ -1,27 +1,53 @@
-// f16 and bf16: computed in f32, rounded after each operation.
-#define FB_NARROW_1(op)                                                      \
-  FB_FN FbHalf op(FbHalf a) { return fb_round_f16(op(fb_to_f32(a))); }       \
-  FB_FN FbBfloat op(FbBfloat a) { return fb_round_bf16(op(fb_to_f32(a))); }
-#define FB_NARROW_2(op)                                                                           \
-  FB_FN FbHalf op(FbHalf a, FbHalf b) { return fb_round_f16(op(fb_to_f32(a), fb_to_f32(b))); }    \
-  FB_FN FbBfloat op(FbBfloat a, FbBfloat b) {                                                     \
-    return fb_round_bf16(op(fb_to_f32(a), fb_to_f32(b)));                                         \
-  }
-#define FB_NARROW_COMPARE(op)                                                         \
-  FB_FN bool op(FbHalf a, FbHalf b) { return op(fb_to_f32(a), fb_to_f32(b)); }        \
-  FB_FN bool op(FbBfloat a, FbBfloat b) { return op(fb_to_f32(a), fb_to_f32(b)); }
+// Every operation in f16 and bf16.
 FB_NARROW_1(fb_neg)
 FB_NARROW_1(fb_abs)
 FB_NARROW_1(fb_sign)
 FB_NARROW_1(fb_relu)
 FB_NARROW_1(fb_exp)
+FB_NARROW_1(fb_exp2)
+FB_NARROW_1(fb_expm1)
 FB_NARROW_1(fb_log)
+FB_NARROW_1(fb_log2)
+FB_NARROW_1(fb_log10)
+FB_NARROW_1(fb_log1p)
 FB_NARROW_1(fb_sqrt)
+FB_NARROW_1(fb_rsqrt)
+FB_NARROW_1(fb_sin)
+FB_NARROW_1(fb_cos)
+FB_NARROW_1(fb_tan)
+FB_NARROW_1(fb_asin)
+FB_NARROW_1(fb_acos)
+FB_NARROW_1(fb_atan)
+FB_NARROW_1(fb_sinh)
+FB_NARROW_1(fb_cosh)
+FB_NARROW_1(fb_tanh)
+FB_NARROW_1(fb_erf)
+FB_NARROW_1(fb_gelu)
+FB_NARROW_1(fb_silu)
+FB_NARROW_1(fb_softplus)
+FB_NARROW_1(fb_sigmoid)
+FB_NARROW_1(fb_floor)
+FB_NARROW_1(fb_ceil)
+FB_NARROW_1(fb_round)
+FB_NARROW_1(fb_trunc)
+FB_NARROW_TEST(fb_isnan)
+FB_NARROW_TEST(fb_isinf)
+FB_NARROW_TEST(fb_isfinite)
 FB_NARROW_2(fb_add)
 FB_NARROW_2(fb_mul)
 FB_NARROW_2(fb_min)
 FB_NARROW_2(fb_max)
 FB_NARROW_2(fb_sub)
+FB_NARROW_2(fb_floor_div)
+FB_NARROW_2(fb_remainder)
+FB_NARROW_2(fb_pow)
 FB_NARROW_2(fb_div)
+FB_NARROW_2(fb_atan2)
 FB_NARROW_COMPARE(fb_equal)
+FB_NARROW_COMPARE(fb_not_equal)
+FB_NARROW_COMPARE(fb_less)
+FB_NARROW_COMPARE(fb_less_equal)
 FB_NARROW_COMPARE(fb_greater)
+FB_NARROW_COMPARE(fb_greater_equal)
+FB_NARROW_3(fb_fma)
+FB_NARROW_3(fb_clamp)

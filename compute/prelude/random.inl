@@ -36,6 +36,14 @@ FB_FN float fb_cos_turns(float t) {
   return q == 1 || q == 2 ? -value : value;
 }
 
+FB_FN double fb_cos_turns(double t) {
+  const double quarter = fb_nearest(t * 4.0);
+  const double a = (t - quarter * 0.25) * 6.283185307179586;
+  const int q = (int)(FB_BITS64(quarter + 6755399441055744.0) & 3ULL);
+  const double value = (q & 1) != 0 ? fb_sin_core(a) : fb_cos_core(a);
+  return q == 1 || q == 2 ? -value : value;
+}
+
 // [0, 1) in steps of 2^-24.
 FB_FN float fb_random_uniform(int key0, int key1, unsigned long long index) {
   return (float)(fb_philox(index, (unsigned)key0, (unsigned)key1).w[0] >> 8) *
@@ -48,4 +56,18 @@ FB_FN float fb_random_normal(int key0, int key1, unsigned long long index) {
   const float u = (float)((bits.w[0] >> 8) + 1U) * 5.9604644775390625e-8F;
   const float v = (float)(bits.w[1] >> 8) * 5.9604644775390625e-8F;
   return FB_SQRT(-2.0F * fb_log(u)) * fb_cos_turns(v);
+}
+
+// The same in f64, in steps of 2^-53.
+FB_FN double fb_random_part(unsigned high, unsigned low) {
+  return ((double)(high >> 5) * 67108864.0 + (double)(low >> 6)) * 1.1102230246251565e-16;
+}
+FB_FN double fb_random_uniform_f64(int key0, int key1, unsigned long long index) {
+  const FbPhilox bits = fb_philox(index, (unsigned)key0, (unsigned)key1);
+  return fb_random_part(bits.w[0], bits.w[1]);
+}
+FB_FN double fb_random_normal_f64(int key0, int key1, unsigned long long index) {
+  const FbPhilox bits = fb_philox(index, (unsigned)key0, (unsigned)key1);
+  const double u = fb_random_part(bits.w[0], bits.w[1]) + 1.1102230246251565e-16;
+  return FB_SQRT64(-2.0 * fb_log(u)) * fb_cos_turns(fb_random_part(bits.w[2], bits.w[3]));
 }

@@ -12,7 +12,7 @@ FB_FN bool fb_is_nan(T /*a*/) {
 FB_FN bool fb_is_nan(double a) { return a != a; }
 FB_FN bool fb_is_nan(float a) { return a != a; }
 template <typename T>
-FB_FN FbBest<T> fb_best(FbBest<T> a, FbBest<T> b, bool less) {
+FB_FN FbBest<T> fb_better(FbBest<T> a, FbBest<T> b, bool less) {
   const bool a_nan = fb_is_nan(a.value);
   const bool b_nan = fb_is_nan(b.value);
   const bool before = less ? a.value < b.value : a.value > b.value;
@@ -21,10 +21,10 @@ FB_FN FbBest<T> fb_best(FbBest<T> a, FbBest<T> b, bool less) {
   return first ? a : b;
 }
 template <typename T>
-FB_FN FbBest<T> fb_min(FbBest<T> a, FbBest<T> b) {
-  return fb_best(a, b, true);
+FB_FN FbBest<T> fb_best_min(FbBest<T> a, FbBest<T> b) {
+  return fb_better(a, b, true);
 }
 template <typename T>
-FB_FN FbBest<T> fb_max(FbBest<T> a, FbBest<T> b) {
-  return fb_best(a, b, false);
+FB_FN FbBest<T> fb_best_max(FbBest<T> a, FbBest<T> b) {
+  return fb_better(a, b, false);
 }

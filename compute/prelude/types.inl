@@ -3,8 +3,9 @@
 // so that a function gives the same bits everywhere.
 //
 // This part: what the host and CUDA spell differently, the types, and conversions between them.
-// FB_FN marks a function. FB_SQRT and FB_DIV are the correctly rounded operations; FB_BITS,
-// FB_FLOAT, FB_BITS64 and FB_DOUBLE move bit patterns.
+// FB_FN marks a function. FB_SQRT, FB_DIV and FB_FMA are the correctly rounded operations, and the
+// ones to whole numbers and the remainder are exact; FB_BITS, FB_FLOAT, FB_BITS64 and FB_DOUBLE
+// move bit patterns. The ending 64 is for f64.
 #if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 #define FB_FN static __device__ __forceinline__
 #define FB_SQRT(x) __fsqrt_rn(x)
@@ -12,6 +13,18 @@
 #define FB_BITS(x) __float_as_uint(x)
 #define FB_FLOAT(x) __uint_as_float(x)
 #define FB_SQRT64(x) __dsqrt_rn(x)
+#define FB_FMA(a, b, c) __fmaf_rn(a, b, c)
+#define FB_FMA64(a, b, c) __fma_rn(a, b, c)
+#define FB_FLOOR(x) floorf(x)
+#define FB_FLOOR64(x) floor(x)
+#define FB_CEIL(x) ceilf(x)
+#define FB_CEIL64(x) ceil(x)
+#define FB_TRUNC(x) truncf(x)
+#define FB_TRUNC64(x) trunc(x)
+#define FB_ROUND(x) rintf(x)
+#define FB_ROUND64(x) rint(x)
+#define FB_FMOD(a, b) fmodf(a, b)
+#define FB_FMOD64(a, b) fmod(a, b)
 #define FB_BITS64(x) ((unsigned long long)__double_as_longlong(x))
 #define FB_DOUBLE(x) __longlong_as_double((long long)(x))
 #else
@@ -22,6 +35,18 @@
 #define FB_BITS(x) __builtin_bit_cast(unsigned int, x)
 #define FB_FLOAT(x) __builtin_bit_cast(float, x)
 #define FB_SQRT64(x) __builtin_sqrt(x)
+#define FB_FMA(a, b, c) __builtin_fmaf(a, b, c)
+#define FB_FMA64(a, b, c) __builtin_fma(a, b, c)
+#define FB_FLOOR(x) __builtin_floorf(x)
+#define FB_FLOOR64(x) __builtin_floor(x)
+#define FB_CEIL(x) __builtin_ceilf(x)
+#define FB_CEIL64(x) __builtin_ceil(x)
+#define FB_TRUNC(x) __builtin_truncf(x)
+#define FB_TRUNC64(x) __builtin_trunc(x)
+#define FB_ROUND(x) __builtin_rintf(x)
+#define FB_ROUND64(x) __builtin_rint(x)
+#define FB_FMOD(a, b) __builtin_fmodf(a, b)
+#define FB_FMOD64(a, b) __builtin_fmod(a, b)
 #define FB_BITS64(x) __builtin_bit_cast(unsigned long long, x)
 #define FB_DOUBLE(x) __builtin_bit_cast(double, x)
 #endif

@@ -1,8 +1,5 @@
-#include <fstream>
 #include <limits>
-#include <sstream>
 
-#include "compute/prelude_text.hpp"
 #include "tests/compute/support.hpp"
 
 namespace {
@@ -37,24 +34,4 @@ TEST_CASE("cosine of turns") {
     const float t = static_cast<float>(i) * 0.001F;
     REQUIRE(std::abs(fb_cos_turns(t) - std::cos(2 * 3.14159265358979 * t)) < 3e-7);
   }
-}
-
-TEST_CASE("the text of the prelude is its parts in their order") {
-  const std::string root = FOREBAY_SOURCE_DIR;
-  std::ifstream list(root + "/compute/prelude.inl");
-  std::string text;
-  int parts = 0;
-  for (std::string line; std::getline(list, line);) {
-    const std::string begin = "#include \"";
-    if (line.rfind(begin, 0) != 0) continue;
-    ++parts;
-    std::ifstream file(root + "/" + line.substr(begin.size(), line.size() - begin.size() - 1));
-    std::stringstream part;
-    part << file.rdbuf();
-    text += part.str();
-  }
-  CHECK(parts >= 5);
-  CHECK(compute::prelude_text() == text);
-  // A compiler at run time has no headers.
-  CHECK_FALSE(testing::contains(text, "#include"));
 }

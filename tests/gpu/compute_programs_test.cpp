@@ -85,11 +85,11 @@ TEST_CASE("reductions on a device: every shape, the same bits each time") {
     DeviceCase on_device(gpu, data, gpu.stream);
     on_device.run(shape.program);
     CHECK(on_device.check() == "");
-    const std::vector<std::uint32_t> first = on_device.reduction_bits();
+    const std::vector<std::byte> first = on_device.reduction_bytes();
     bool same = true;
     for (int again = 0; again < 20; ++again) {
       on_device.run(shape.program);
-      same = same && on_device.reduction_bits() == first;
+      same = same && on_device.reduction_bytes() == first;
     }
     CHECK(same);
   }
@@ -241,7 +241,7 @@ TEST_CASE("programs on many streams do not disturb each other") {
     for (const auto& one : cases) one->run(program);
   }
   for (const auto& one : cases) CHECK(one->check() == "");
-  CHECK(cases.front()->reduction_bits() == cases.back()->reduction_bits());
+  CHECK(cases.front()->reduction_bytes() == cases.back()->reduction_bytes());
   cases.clear();
 }
 

@@ -16,8 +16,11 @@ int main(int argc, char** argv) {
   for (const auto& [name, program] : forebay::test::sample_programs()) {
     std::string source = forebay::cuda::generate_kernel(program);
     // The prelude stands once, in front of all.
-    const std::string_view prelude = forebay::compute::prelude_text();
+    const std::string prelude = forebay::compute::prelude_for(source);
     source.erase(source.find(prelude), prelude.size());
+    for (std::size_t at; (at = source.find("FB_NARROW_")) != std::string::npos;) {
+      source.erase(at, source.find('\n', at) + 1 - at);
+    }
     const std::string linkage = "extern \"C\" ";
     source.erase(source.find(linkage), linkage.size());
     file << "namespace kernel_" << name << " {\n"

@@ -5,7 +5,7 @@ using namespace forebay::testing;
 namespace host = compute::host;
 
 TEST_CASE("casts between all types of blocks, and random numbers") {
-  CHECK(check_loops(host::loops_cast()) == 6 * 6 + 2);
+  CHECK(check_loops(host::loops_cast()) == 6 * 6 + 4);
 }
 
 TEST_CASE("narrow numbers are widened, rounded and narrowed") {

@@ -20,33 +20,76 @@ namespace forebay::compute {
 ///   bits_1, bits_2                 i64 i32 u8 boolean
 ///   choose                         boolean, then two of any type, which is the result's
 ///   draw_32, draw_64               two i32 key words to f32 or f64, counted by the linear index
-#define FOREBAY_ELEMENTWISE_OPS(X)     \
-  X(neg, 1, number_1)                  \
-  X(abs, 1, number_1)                  \
-  X(sign, 1, number_1)                 \
-  X(relu, 1, number_1)                 \
-  X(exp, 1, real_1)                    \
-  X(log, 1, real_1)                    \
-  X(sqrt, 1, real_1)                   \
-  X(to_f64, 1, cast)                   \
-  X(to_f32, 1, cast)                   \
-  X(to_f16, 1, cast)                   \
-  X(to_bf16, 1, cast)                  \
-  X(to_i64, 1, cast)                   \
-  X(to_i32, 1, cast)                   \
-  X(to_u8, 1, cast)                    \
-  X(to_boolean, 1, cast)               \
-  X(add, 2, any_2)                     \
-  X(mul, 2, any_2)                     \
-  X(min, 2, any_2)                     \
-  X(max, 2, any_2)                     \
-  X(sub, 2, number_2)                  \
-  X(div, 2, real_2)                    \
-  X(equal, 2, compare)                 \
-  X(greater, 2, compare)               \
-  X(select, 3, choose) /* a ? b : c */ \
-  X(random_uniform, 2, draw_32)        \
-  X(random_normal, 2, draw_32)
+#define FOREBAY_ELEMENTWISE_OPS(X)                            \
+  X(neg, 1, number_1)                                         \
+  X(abs, 1, number_1)                                         \
+  X(sign, 1, number_1) /* -1, 0 or 1 */                       \
+  X(relu, 1, number_1)                                        \
+  X(exp, 1, real_1)                                           \
+  X(exp2, 1, real_1)                                          \
+  X(expm1, 1, real_1)                                         \
+  X(log, 1, real_1)                                           \
+  X(log2, 1, real_1)                                          \
+  X(log10, 1, real_1)                                         \
+  X(log1p, 1, real_1)                                         \
+  X(sqrt, 1, real_1)                                          \
+  X(rsqrt, 1, real_1)                                         \
+  X(sin, 1, real_1)                                           \
+  X(cos, 1, real_1)                                           \
+  X(tan, 1, real_1)                                           \
+  X(asin, 1, real_1)                                          \
+  X(acos, 1, real_1)                                          \
+  X(atan, 1, real_1)                                          \
+  X(sinh, 1, real_1)                                          \
+  X(cosh, 1, real_1)                                          \
+  X(tanh, 1, real_1)                                          \
+  X(erf, 1, real_1)                                           \
+  X(gelu, 1, real_1)                                          \
+  X(silu, 1, real_1)                                          \
+  X(softplus, 1, real_1)                                      \
+  X(sigmoid, 1, real_1)                                       \
+  X(floor, 1, real_1)                                         \
+  X(ceil, 1, real_1)                                          \
+  X(round, 1, real_1) /* halves to even */                    \
+  X(trunc, 1, real_1)                                         \
+  X(isnan, 1, test)                                           \
+  X(isinf, 1, test)                                           \
+  X(isfinite, 1, test)                                        \
+  X(to_f64, 1, cast)                                          \
+  X(to_f32, 1, cast)                                          \
+  X(to_f16, 1, cast)                                          \
+  X(to_bf16, 1, cast)                                         \
+  X(to_i64, 1, cast)                                          \
+  X(to_i32, 1, cast)                                          \
+  X(to_u8, 1, cast)                                           \
+  X(to_boolean, 1, cast)                                      \
+  X(bit_not, 1, bits_1)                                       \
+  X(add, 2, any_2)                                            \
+  X(mul, 2, any_2)                                            \
+  X(min, 2, any_2)                                            \
+  X(max, 2, any_2)                                            \
+  X(sub, 2, number_2)                                         \
+  X(floor_div, 2, number_2)                                   \
+  X(remainder, 2, number_2) /* Python's rule, as floor_div */ \
+  X(pow, 2, number_2)                                         \
+  X(div, 2, real_2)                                           \
+  X(atan2, 2, real_2)                                         \
+  X(equal, 2, compare)                                        \
+  X(not_equal, 2, compare)                                    \
+  X(less, 2, compare)                                         \
+  X(less_equal, 2, compare)                                   \
+  X(greater, 2, compare)                                      \
+  X(greater_equal, 2, compare)                                \
+  X(bit_and, 2, bits_2)                                       \
+  X(bit_or, 2, bits_2)                                        \
+  X(bit_xor, 2, bits_2)                                       \
+  X(fma, 3, number_3)   /* a b + c, rounded once */           \
+  X(clamp, 3, number_3) /* min(max(a, b), c) */               \
+  X(select, 3, choose)  /* a ? b : c */                       \
+  X(random_uniform, 2, draw_32)                               \
+  X(random_normal, 2, draw_32)                                \
+  X(random_uniform_f64, 2, draw_64)                           \
+  X(random_normal_f64, 2, draw_64)
 
 enum class Op : std::uint8_t {
 #define FOREBAY_OP(name, operands, kind) name,

@@ -162,10 +162,12 @@ requires is_element<T>
                                                  const Dims& shape, Device& device,
                                                  DType type = dtype_of<T>);
 /// Philox 4x32-10 with `key` and the element's index as counter: the same numbers on every device.
-/// Uniform in [0, 1), multiples of 2^-24.
-[[nodiscard]] Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device);
+/// Uniform in [0, 1): multiples of 2^-24, in f64 of 2^-53. ShapeError for other types.
+[[nodiscard]] Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device,
+                                    DType type = DType::f32);
 /// Standard normal by Box and Muller's formula from two uniform numbers of the same counter.
-[[nodiscard]] Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device);
+[[nodiscard]] Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device,
+                                   DType type = DType::f32);
 
 // Elementwise. Lazy.
 [[nodiscard]] Tensor operator+(Tensor a, Tensor b);
