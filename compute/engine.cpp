@@ -140,7 +140,11 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
 NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
   const std::lock_guard lock(mutex_);
   evaluate(node, end);
-  if (node->contiguous) return node;
+  return node->contiguous ? node : copy(node, end);
+}
+
+NodeRef Engine::copy(const NodeRef& node, const End& end) {
+  const std::lock_guard lock(mutex_);
   NodeRef copy = uninitialized(node->shape, node->type);
   if (node->numel == 0) return copy;
   Node* const root = node.get();
@@ -149,9 +153,11 @@ NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
   return copy;
 }
 
-NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides) {
+NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides,
+                     std::int64_t offset) {
   const std::lock_guard lock(mutex_);
-  return Node::view(device_, *this, shape, node->type, node->storage, strides);
+  return Node::view(device_, *this, shape, node->type, node->storage, strides,
+                    node->offset + offset);
 }
 
 NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, const Dims& shape,
@@ -189,19 +195,25 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
   evaluate(target, kEndConsumer);
   if (target->numel == 0) return;
   if (value->is(NodeKind::storage) && value->contiguous) {
-    if (value->storage == target->storage) return;
+    if (value->storage == target->storage) {
+      // Parts of one storage may overlap.
+      if (value->offset != target->offset) assign(target, copy(value, kEndConsumer));
+      return;
+    }
     target->storage->ticket = 0;
-    backend_->copy(value->address(), target->address(), target->storage->bytes(),
+    backend_->copy(value->address(), target->address(),
+                   static_cast<std::size_t>(target->numel) * size_of(target->type),
                    device_.default_stream());
     return;
   }
   Node* const root = value.get();
   lower({.roots = {&root, 1}});
-  // In place is fine element by element only: a leaf of the target's storage in another order would
-  // be read after it was written.
+  // In place is fine element by element only: a leaf of the target's storage in another order, or
+  // another part of it, would be read after it was written.
   const std::vector<Node*>& leaves = walk_.leaves();
   const bool crossed = std::any_of(leaves.begin(), leaves.end(), [&](const Node* leaf) {
-    return leaf->storage == target->storage && !leaf->contiguous;
+    return leaf->storage == target->storage &&
+           (!leaf->contiguous || leaf->offset != target->offset);
   });
   if (crossed) {
     assign(target, contiguous(value, kEndConsumer));

@@ -51,10 +51,11 @@ NodeRef Node::constant(Device& device, Engine& engine, const Dims& shape, DType 
 }
 
 NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type,
-                   std::shared_ptr<Storage> storage, const Dims& strides) {
+                   std::shared_ptr<Storage> storage, const Dims& strides, std::int64_t offset) {
   NodeRef node(new Node(NodeKind::storage, type, shape, device.shared_from_this(), &engine));
   node->storage = std::move(storage);
   node->strides = strides;
+  node->offset = offset;
   node->contiguous = is_contiguous(shape, strides);
   return node;
 }
@@ -62,6 +63,7 @@ NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type
 void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {
   storage = std::move(new_storage);
   strides = contiguous_strides(shape);
+  offset = 0;
   contiguous = true;
   kind = NodeKind::storage;
   for (NodeRef& operand : operands) operand = NodeRef();

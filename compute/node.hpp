@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -66,9 +67,10 @@ class Node {
                                          std::span<NodeRef> operands);
   [[nodiscard]] static NodeRef constant(Device& device, Engine& engine, const Dims& shape,
                                         DType type, std::uint64_t bits);
-  /// Elements of `storage` from its start on, by `strides`.
+  /// Elements of `storage` by `strides`, the first one `offset` elements behind its start.
   [[nodiscard]] static NodeRef view(Device& device, Engine& engine, const Dims& shape, DType type,
-                                    std::shared_ptr<Storage> storage, const Dims& strides);
+                                    std::shared_ptr<Storage> storage, const Dims& strides,
+                                    std::int64_t offset = 0);
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -77,7 +79,10 @@ class Node {
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
 
   /// The address of the first element; REQUIRES: storage.
-  [[nodiscard]] void* address() const noexcept { return storage->data(); }
+  [[nodiscard]] void* address() const noexcept {
+    return static_cast<std::byte*>(storage->data()) +
+           offset * static_cast<std::int64_t>(size_of(type));
+  }
   [[nodiscard]] bool is(NodeKind k) const noexcept { return kind == k; }
   /// Operands in use; none but for operations.
   [[nodiscard]] std::span<const NodeRef> inputs() const noexcept {
@@ -99,6 +104,7 @@ class Node {
   Engine* engine;  ///< alive while the device is open
   std::shared_ptr<Storage> storage;
   Dims strides;
+  std::int64_t offset = 0;  ///< of the first element in storage, in elements
   std::array<NodeRef, 3> operands;
   Weight weight;  ///< of an operation
 

@@ -206,6 +206,8 @@ const GradientRule* find_rule(Action action, Op op) noexcept {
                                           .elementwise = false};
       return &kRule;
     }
+    case Action::other:
+      return nullptr;
     case Action::broadcast: {
       static constexpr GradientRule kRule{.gradient = {pass}};
       return &kRule;

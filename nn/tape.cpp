@@ -1,6 +1,7 @@
 #include "nn/tape.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "forebay/nn/autograd.hpp"
 #include "forebay/pool/pool.hpp"
@@ -35,6 +36,10 @@ void TapeNode::release_inputs(std::shared_ptr<TapeNode>& doomed) noexcept {
 
 std::shared_ptr<compute::AutogradHook> TapeNode::record(const compute::ActionRecord& record) {
   if (!is_grad_enabled()) return nullptr;
+  if (record.action == compute::Action::other) {
+    throw Error(std::string(record.name) +
+                " has no gradient yet; use detach() or NoGradGuard where none is wanted");
+  }
   const GradientRule* rule = find_rule(record.action, record.op);
   if (rule == nullptr) return nullptr;
   for (std::size_t i = 0; i < record.inputs.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "tests/compute/cuda/sample_programs.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include "compute/cuda/kernel_arguments.hpp"
@@ -133,8 +134,11 @@ Program random_program(unsigned seed) {
   }
   const std::size_t outputs = below(4);
   for (std::size_t k = 0; k < outputs; ++k) {
-    program.outputs.push_back(
-        {static_cast<Value>(values - 1 - below(std::min<std::size_t>(values, 4)))});
+    const Output drawn{static_cast<Value>(values - 1 - below(std::min<std::size_t>(values, 4)))};
+    const auto& known = program.outputs;
+    if (std::find(known.begin(), known.end(), drawn) == known.end()) {
+      program.outputs.push_back(drawn);
+    }
   }
   if (program.outputs.empty() || below(2) == 0) {
     const auto value = static_cast<Value>(values - 1);

@@ -121,6 +121,24 @@ class Tensor {
   [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) &&;
   [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) const&;
   [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) &&;
+  /// Products are of the type of sums.
+  [[nodiscard]] Tensor prod(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// NaN wins; ShapeError for the least or largest of no elements.
+  [[nodiscard]] Tensor min(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor max(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// i64: where the least or largest element stands, counted row-major over the given axes. Of
+  /// equal ones the first, of NaNs the first.
+  [[nodiscard]] Tensor argmin(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor argmax(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// Booleans: whether any, or every, element is not 0. Of none: false, true.
+  [[nodiscard]] Tensor any(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor all(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// The mean square distance from the mean, over one element less if `unbiased` (NaN for one
+  /// element then). Two passes, so that a large mean costs no digits. Reals (ShapeError).
+  [[nodiscard]] Tensor var(std::span<const int> axes = {}, bool unbiased = true,
+                           bool keepdim = false) const;
+  /// The square root of the sum of squares. Reals (ShapeError).
+  [[nodiscard]] Tensor norm(std::span<const int> axes = {}, bool keepdim = false) const;
 
   /// The same storage without autograd. Shares memory.
   [[nodiscard]] Tensor detach() const;
