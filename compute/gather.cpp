@@ -1,4 +1,6 @@
 // Elements by index: index_select and gather, by one kernel for each size of elements.
+#include "compute/gather.hpp"
+
 #include <array>
 
 #include "compute/tensor_access.hpp"
@@ -53,19 +55,6 @@ void gather_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
   "out[i] = x[(o * l.extent + at) * l.inner + k];\n"                                        \
   "}\n"
 
-// By the bytes of an element.
-const CustomKernel& kernel_for(std::size_t bytes) {
-  static const CustomKernel k1{"forebay_gather", FOREBAY_GATHER("unsigned char"), kThreads,
-                               &gather_on_host<std::uint8_t>};
-  static const CustomKernel k2{"forebay_gather", FOREBAY_GATHER("unsigned short"), kThreads,
-                               &gather_on_host<std::uint16_t>};
-  static const CustomKernel k4{"forebay_gather", FOREBAY_GATHER("unsigned"), kThreads,
-                               &gather_on_host<std::uint32_t>};
-  static const CustomKernel k8{"forebay_gather", FOREBAY_GATHER("unsigned long long"), kThreads,
-                               &gather_on_host<std::uint64_t>};
-  return bytes == 1 ? k1 : bytes == 2 ? k2 : bytes == 4 ? k4 : k8;
-}
-
 Tensor checked_index(const char* name, const Tensor& x, int axis, const Tensor& index) {
   if (category_of(index.dtype()) != Category::integer || &index.device() != &x.device()) {
     throw ShapeError(std::string(name) + ": the index is " + std::string(to_string(index.dtype())) +
@@ -96,8 +85,8 @@ Tensor picked(const char* name, const Tensor& x, const Tensor& index, const Dims
       throw ShapeError(std::string(name) + ": too large: " + to_string(shape));
     void* addresses[] = {source->address(), where->address(), out->address()};
     void* const arguments[] = {&addresses[0], &addresses[1], &addresses[2], &l};
-    engine.backend().run(kernel_for(size_of(x.dtype())), arguments, static_cast<unsigned>(blocks),
-                         engine.device().default_stream());
+    engine.backend().run(compute::gather_kernel(size_of(x.dtype())), arguments,
+                         static_cast<unsigned>(blocks), engine.device().default_stream());
   }
   Tensor output(std::move(out));
   const std::array<Tensor, 2> inputs{x, index};
@@ -113,6 +102,18 @@ std::int64_t inner_of(const Dims& shape, int axis) {
 }
 
 }  // namespace
+
+const CustomKernel& compute::gather_kernel(std::size_t bytes) {
+  static const CustomKernel k1{"forebay_gather", FOREBAY_GATHER("unsigned char"), kThreads,
+                               &gather_on_host<std::uint8_t>};
+  static const CustomKernel k2{"forebay_gather", FOREBAY_GATHER("unsigned short"), kThreads,
+                               &gather_on_host<std::uint16_t>};
+  static const CustomKernel k4{"forebay_gather", FOREBAY_GATHER("unsigned"), kThreads,
+                               &gather_on_host<std::uint32_t>};
+  static const CustomKernel k8{"forebay_gather", FOREBAY_GATHER("unsigned long long"), kThreads,
+                               &gather_on_host<std::uint64_t>};
+  return bytes == 1 ? k1 : bytes == 2 ? k2 : bytes == 4 ? k4 : k8;
+}
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
   axis = compute::checked_axis(axis, x.shape(), "index_select");

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "compute/gather.hpp"
 #include "runtime/cuda/nvrtc_compiler.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
@@ -43,6 +44,16 @@ TEST_CASE("kernels compile for every architecture that is served") {
             architecture);
   }
   compile(operation_programs(compute::Access::linear), "sm_80");
+}
+
+TEST_CASE("the kernel of gather compiles for every size of elements") {
+  const auto nvrtc = driver::NvrtcApi::open();
+  for (const std::size_t bytes : {1U, 2U, 4U, 8U}) {
+    const compute::CustomKernel& kernel = compute::gather_kernel(bytes);
+    const std::string cubin = cuda::compile_cubin(*nvrtc, cuda::with_prelude(kernel.cuda_source),
+                                                  kernel.name, {"sm_80", false});
+    CHECK(cubin.find(kernel.name) != std::string::npos);
+  }
 }
 
 TEST_CASE("a kernel is a function of the program alone") {
