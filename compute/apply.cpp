@@ -1,5 +1,7 @@
 #include "compute/apply.hpp"
 
+#include <bit>
+
 #include "compute/fold.hpp"
 
 namespace forebay::compute {
@@ -48,8 +50,12 @@ DType at_least_real(DType type, bool real) {
 
 Tensor constant_of(Scalar number, DType type, const Tensor& beside) {
   Engine& engine = engine_of(beside);
-  return Tensor(Node::constant(engine.device(), engine, Dims(), type,
-                               fold_cast({number.type(), number.bits()}, type)));
+  // The usual case needs no loop.
+  const bool plain = number.type() == DType::f64 && type == DType::f32;
+  const std::uint64_t bits =
+      plain ? std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(number.bits())))
+            : fold_cast({number.type(), number.bits()}, type);
+  return Tensor(Node::constant(engine.device(), engine, Dims(), type, bits));
 }
 
 Tensor apply(Op op, DType type, std::span<Tensor> inputs) {

@@ -41,7 +41,7 @@
   FOREBAY_LOOP(op, fb_##op(a[i], b[i]), FOREBAY_T, FOREBAY_T, FOREBAY_T, bool)
 #define FOREBAY_ROW_compare(op) FOREBAY_TRUTH(op)
 #define FOREBAY_LOOP_choose(op) \
-  FOREBAY_LOOP(op, fb_##op(a[i], b[i], c[i]), bool, FOREBAY_T, FOREBAY_T, FOREBAY_T)
+  FOREBAY_LOOP(op, masked(a[i], b[i], c[i]), unsigned char, FOREBAY_T, FOREBAY_T, FOREBAY_T)
 #define FOREBAY_ROW_choose(op) {Op::op, DType::boolean, DType::FOREBAY_T_DTYPE, op},
 
 #ifdef FOREBAY_T_IS_number
@@ -97,6 +97,17 @@ namespace forebay::compute::host {
 namespace {
 
 #include "compute/prelude.inl"
+
+// a ? b : c by bits, for a condition of 0 or 1: a choice by conditions of another size than the numbers would be made one by
+// one.
+[[gnu::always_inline]] inline FOREBAY_T masked(unsigned char a, FOREBAY_T b, FOREBAY_T c) {
+  using Bits = std::conditional_t<
+      sizeof(FOREBAY_T) == 8, std::uint64_t,
+      std::conditional_t<sizeof(FOREBAY_T) == 4, std::uint32_t, std::uint8_t>>;
+  const auto mask = static_cast<Bits>(Bits{0} - static_cast<Bits>(a));
+  return std::bit_cast<FOREBAY_T>(static_cast<Bits>((std::bit_cast<Bits>(b) & mask) |
+                                                    (std::bit_cast<Bits>(c) & ~mask)));
+}
 
 #define FOREBAY_OP(name, operands, kind) FOREBAY_LOOP_##kind(name)
 FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)

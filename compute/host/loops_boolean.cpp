@@ -1,3 +1,6 @@
+#include <bit>
+#include <type_traits>
+
 #include "compute/host/kernels.hpp"
 
 #define FOREBAY_T bool

@@ -49,6 +49,11 @@ FB_FN float fb_log(float x) {
 // 2^n for -1022 <= n <= 1023.
 FB_FN double fb_pow2_64(long long n) { return FB_DOUBLE((unsigned long long)(n + 1023) << 52); }
 
+FB_FN double fb_magnitude(double x) { return FB_DOUBLE(FB_BITS64(x) & 0x7fffffffffffffffULL); }
+FB_FN double fb_with_sign(double magnitude, double sign) {
+  return FB_DOUBLE(FB_BITS64(magnitude) | (FB_BITS64(sign) & 0x8000000000000000ULL));
+}
+
 // The whole number nearest to x, for |x| < 2^51.
 FB_FN double fb_nearest(double x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
 
@@ -94,14 +99,19 @@ FB_FN double fb_exp2(double x) {
       fb_expm1_core(part * 0.6931471805599453, part * 2.3190468138462996e-17) + 1.0;
   return x != x ? x : fb_scale(y, n);
 }
-FB_FN double fb_expm1(double x) {
-  const double bounded = x > 40.0 ? 40.0 : (x < -40.0 ? -40.0 : (x != x ? 0.0 : x));
-  const double n = fb_nearest(bounded * 1.4426950408889634);
-  const double r = bounded - n * 6.93147180369123816490e-01;
+// e^x - 1 for -40 <= x <= 710, as 2 (2^(n-1) (p + 1) - 1/2) for p = e^r - 1: nothing overflows before the last step.
+FB_FN double fb_expm1_within(double x) {
+  const double n = fb_nearest(x * 1.4426950408889634);
+  const double r = x - n * 6.93147180369123816490e-01;
   const double p = fb_expm1_core(r - n * 1.90821492927058770002e-10, 0.0);
-  const double scale = fb_scale(1.0, n);
-  const double near = scale * p + (scale - 1.0);
-  return x == 0.0 || x != x ? x : (x > 40.0 ? fb_exp(x) : near);
+  const double scale = fb_scale(1.0, n - 1.0);
+  const double half = scale * p + (scale - 0.5);
+  // Halves of the smallest numbers are none.
+  return fb_magnitude(x) < 5e-17 ? x : half + half;
+}
+FB_FN double fb_expm1(double x) {
+  const double y = fb_expm1_within(x > 710.0 ? 710.0 : (x > -40.0 ? x : -40.0));
+  return x != x ? x : y;
 }
 
 // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
@@ -174,15 +184,13 @@ FB_FN double fb_log10(double x) {
 }
 
 // Hyperbolic functions by expm1 and by half an exponential, which does not overflow too early.
-FB_FN double fb_magnitude(double x) { return FB_DOUBLE(FB_BITS64(x) & 0x7fffffffffffffffULL); }
-FB_FN double fb_with_sign(double magnitude, double sign) {
-  return FB_DOUBLE(FB_BITS64(magnitude) | (FB_BITS64(sign) & 0x8000000000000000ULL));
-}
 FB_FN double fb_sinh(double x) {
   const double m = fb_magnitude(x);
-  const double t = fb_expm1(m < 22.0 ? m : 22.0);
+  const double t = fb_expm1_within(m < 22.0 ? m : 22.0);
   const double near = 0.5 * (t + t / (t + 1.0));
-  return x != x ? x : fb_with_sign(m < 22.0 ? near : fb_exp_core(m, 0.0, -1.0), x);
+  const double far = fb_exp_core(m, 0.0, -1.0);
+  const double y = fb_with_sign(m < 22.0 ? near : far, x);
+  return x != x ? x : y;
 }
 FB_FN double fb_cosh(double x) {
   const double half = fb_exp_core(fb_magnitude(x), 0.0, -1.0);
@@ -190,8 +198,9 @@ FB_FN double fb_cosh(double x) {
 }
 FB_FN double fb_tanh(double x) {
   const double m = fb_magnitude(x);
-  const double t = fb_expm1(m < 22.0 ? m + m : 44.0);
-  return x != x ? x : fb_with_sign(t / (t + 2.0), x);
+  const double t = fb_expm1_within(2.0 * (m < 22.0 ? m : 22.0));
+  const double y = fb_with_sign(t / (t + 2.0), x);
+  return x != x ? x : y;
 }
 FB_FN float fb_tanh(float x) {
   const float m = FB_FLOAT(FB_BITS(x) & 0x7fffffffU);

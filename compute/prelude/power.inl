@@ -65,17 +65,21 @@ FB_FN double fb_power_edges(double x, double y, double plain) {
   const double infinite = FB_DOUBLE(0x7ff0000000000000ULL);
   const double m = fb_magnitude(x);
   const double n = fb_magnitude(y);
-  const bool whole = n >= 4503599627370496.0 || FB_TRUNC64(y) == y;
-  const bool odd = whole && n < 9007199254740992.0 && FB_TRUNC64(0.5 * y) * 2.0 != y;
-  const bool grows = (m > 1.0) == (y > 0.0);
-  const double edge = m == 1.0 ? 1.0 : (grows ? infinite : 0.0);
-  const bool at_edge = m == 0.0 || m == infinite || n == infinite;
-  const double size = at_edge ? edge : plain;
-  const bool negative = (FB_BITS64(x) >> 63) != 0ULL;
-  const double value = negative && odd ? -size : size;
-  const bool complex = x < 0.0 && m != infinite && !whole;
-  const double real = complex ? FB_DOUBLE(0x7ff8000000000000ULL) : value;
-  return y == 0.0 || x == 1.0 ? 1.0 : (x != x || y != y ? x + y : real);
+  // |x|^y where x is 0 or infinite or y infinite.
+  const double grown = y > 0.0 ? (m > 1.0 ? infinite : 0.0) : (m > 1.0 ? 0.0 : infinite);
+  const double edge = m == 1.0 ? 1.0 : grown;
+  const double size = m == 0.0 ? edge : (m == infinite ? edge : (n == infinite ? edge : plain));
+  // What a negative x makes of it: -1 times the same for an odd y, no number between whole ones.
+  const double cut = n < 4503599627370496.0 ? FB_TRUNC64(y) : y;
+  const double half = n < 9007199254740992.0 ? 0.5 * y : 0.0;
+  const double sign = FB_TRUNC64(half) == half ? 1.0 : -1.0;
+  const double below = cut == y ? sign * size : FB_DOUBLE(0x7ff8000000000000ULL);
+  // A negative infinity has a magnitude for every exponent.
+  const double left = m == infinite ? (cut == y ? sign * size : size) : below;
+  const double zero = m == 0.0 ? (cut == y ? sign * size : size) : left;
+  const double value = fb_with_sign(1.0, x) < 0.0 ? zero : size;
+  const double number = x != x ? x : (y != y ? y : value);
+  return y == 0.0 ? 1.0 : (x == 1.0 ? 1.0 : number);
 }
 FB_FN double fb_pow(double x, double y) {
   const double m = fb_magnitude(x);
@@ -86,10 +90,14 @@ FB_FN double fb_pow(double x, double y) {
   return fb_power_edges(x, y, fb_exp_core(t.high, t.low + bounded * l.low, 0.0));
 }
 FB_FN float fb_pow(float x, float y) {
-  const double m = fb_magnitude((double)x);
-  const double l = fb_log(m > 0.0 && m < FB_DOUBLE(0x7ff0000000000000ULL) ? m : 1.0);
-  const double bounded = fb_magnitude((double)y) < 1e300 ? (double)y : 0.0;
-  return (float)fb_power_edges((double)x, (double)y, fb_exp(bounded * l));
+  const double wide = (double)x;
+  const double exponent = (double)y;
+  const double m = fb_magnitude(wide);
+  const FbSplit split = fb_split(m > 1e-50 ? (m < 1e50 ? m : 1.0) : 1.0);
+  const double l = fb_log_core(split.m, split.e * 1.90821492927058770002e-10) +
+                   split.e * 6.93147180369123816490e-01;
+  const double bounded = fb_magnitude(exponent) < 1e50 ? exponent : 0.0;
+  return (float)fb_power_edges(wide, exponent, fb_exp(bounded * l));
 }
 
 // Integers: modulo 2^n; a negative exponent gives what is left of 1 / a^-b toward zero, and 0^-1
