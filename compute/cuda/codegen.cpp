@@ -414,9 +414,10 @@ const char* kernel_entry(const Program& program) noexcept {
 }
 
 std::string with_prelude(std::string_view source) {
-  // A kernel uses a few of a part's functions; NVRTC would list the others, which takes time.
+  // A kernel uses a few of a part's functions, and unsigned numbers are compared with 0 there;
+  // NVRTC would list all of that, which takes time.
   Text text;
-  text.line("#pragma nv_diag_suppress 177").block(compute::prelude_for(source)).block(source);
+  text.line("#pragma nv_diag_suppress 177, 186").block(compute::prelude_for(source)).block(source);
   return std::move(text).str();
 }
 

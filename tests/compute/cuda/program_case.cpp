@@ -90,9 +90,10 @@ void ProgramCase::make_leaves(std::mt19937& random, const CaseOptions& options) 
   const bool tame = program_.reduction && program_.reduction->op == ReduceOp::prod;
   for (const compute::Leaf& leaf : program_.leaves) {
     std::int64_t span = leaf.access == Access::linear ? count_ : 1;
+    std::int64_t first = 0;  // element at which backward dimensions start
     Dims strides;
     if (leaf.access == Access::strided) {
-      // A random order of dimensions, some of them broadcast.
+      // A random order of dimensions, some of them broadcast, some backward.
       std::vector<std::size_t> order(binding_.extents.size());
       for (std::size_t d = 0; d < order.size(); ++d) {
         order[d] = d;
@@ -101,8 +102,11 @@ void ProgramCase::make_leaves(std::mt19937& random, const CaseOptions& options) 
       std::shuffle(order.begin(), order.end(), random);
       for (const std::size_t d : order) {
         if (random() % 3 == 0) continue;
-        strides[d] = span;
-        span *= std::max<std::int64_t>(binding_.extents[d], 1);
+        const std::int64_t extent = std::max<std::int64_t>(binding_.extents[d], 1);
+        const bool backward = random() % 3 == 0;
+        strides[d] = backward ? -span : span;
+        if (backward) first += (extent - 1) * span;
+        span *= extent;
       }
     }
     const std::size_t size = size_of(leaf.type);
@@ -112,6 +116,7 @@ void ProgramCase::make_leaves(std::mt19937& random, const CaseOptions& options) 
       const std::uint64_t bits = random_bits(random, leaf.type, options.specials, tame);
       std::memcpy(buffer.bytes.data() + at, &bits, size);
     }
+    buffer.offset += static_cast<std::size_t>(first) * size;
     leaves_.push_back(std::move(buffer));
     binding_.strides.push_back(strides);
   }

@@ -24,7 +24,7 @@ struct CaseBuffer {
   std::size_t offset = 0;
 };
 
-/// Strided leaves get random strides, 0 included, that do not overlap otherwise.
+/// Strided leaves get random strides, 0 and negative ones included, that do not overlap otherwise.
 class ProgramCase {
  public:
   ProgramCase(compute::Program program, Dims extents, const CaseOptions& options = {});
