@@ -27,6 +27,11 @@ Op by_type(DType type, Op f32, Op f64) {
   throw ShapeError("random numbers are f32 or f64, not " + std::string(to_string(type)));
 }
 
+// A replay would read host memory that is not there any more.
+void refuse_upload(const Engine& engine) {
+  engine.refuse_in_capture("from_host", "make the tensor before, and assign new values to it");
+}
+
 Tensor random(Op op, const Dims& shape, std::uint64_t key, Device& device) {
   Engine& engine = Engine::of(device);
   std::array<NodeRef, 2> words;
@@ -66,6 +71,8 @@ requires is_element<T> std::vector<Tensor> from_host_many(std::span<const std::s
                                                           DType type) {
   Engine& engine = Engine::of(device);
   for (const auto& elements : data) require_elements(elements.size(), shape);
+  const std::lock_guard lock(engine.mutex());
+  refuse_upload(engine);
   std::vector<Tensor> tensors;
   std::vector<compute::Backend::Upload> uploads;
   tensors.reserve(data.size());
@@ -76,7 +83,6 @@ requires is_element<T> std::vector<Tensor> from_host_many(std::span<const std::s
     uploads.push_back(
         {elements.data(), dtype_of<T>, tensors.back().node()->address(), type, elements.size()});
   }
-  const std::lock_guard lock(engine.mutex());
   if (!uploads.empty()) engine.backend().upload_many(uploads, device.default_stream());
   return tensors;
 }
@@ -86,9 +92,10 @@ requires is_element<T> Tensor from_host(std::span<const T> data, const Dims& sha
                                         DType type) {
   Engine& engine = Engine::of(device);
   require_elements(data.size(), shape);
+  const std::lock_guard lock(engine.mutex());
+  refuse_upload(engine);
   Tensor tensor(engine.uninitialized(shape, type));
   if (data.empty()) return tensor;
-  const std::lock_guard lock(engine.mutex());
   engine.backend().upload(data.data(), dtype_of<T>, tensor.node()->address(), type, data.size(),
                           device.default_stream());
   return tensor;

@@ -35,6 +35,7 @@ Engine& Engine::of(Device& device) {
 Engine::Engine(Device& device, std::unique_ptr<Backend> backend)
     : device_(device),
       backend_(std::move(backend)),
+      active_(backend_.get()),
       limits_(device.config().fusion, backend_->limits(), device.pool().config().capacity),
       programs_(kMaxPrograms, device.counters().fusion.programs),
       mailboxes_(backend_->mailboxes()) {}
@@ -91,13 +92,31 @@ Weight Engine::fit_limits(std::span<const NodeRef> operands) {
 }
 
 NodeRef Engine::uninitialized(const Dims& shape, DType type) {
+  const std::lock_guard lock(mutex_);  // during another thread's capture, wait for its end
   return Node::view(device_, *this, shape, type, allocate(checked_numel(shape), type),
                     contiguous_strides(shape));
 }
 
 std::shared_ptr<Storage> Engine::allocate(std::int64_t numel, DType type) {
-  return std::make_shared<Storage>(device_.shared_from_this(),
-                                   static_cast<std::size_t>(numel) * size_of(type));
+  auto storage = std::make_shared<Storage>(device_.shared_from_this(),
+                                           static_cast<std::size_t>(numel) * size_of(type));
+  storage->capture = capture_number();
+  return storage;
+}
+
+void Engine::let_go(std::shared_ptr<void> owner) {
+  const std::lock_guard lock(mutex_);
+  if (log_ != nullptr) {
+    left_.push_back(std::move(owner));
+  } else {
+    device_.default_stream().synchronize();
+  }
+}
+
+void Engine::make_storage(Node& node, std::shared_ptr<Storage> storage) {
+  if (log_ != nullptr) [[unlikely]]
+    log_->note(node);
+  node.become_storage(std::move(storage));
 }
 
 void Engine::evaluate(const NodeRef& node, const End& end) {
@@ -105,7 +124,7 @@ void Engine::evaluate(const NodeRef& node, const End& end) {
   device_.require_open();
   if (node->is(NodeKind::storage)) return;
   if (node->numel == 0) {
-    node->become_storage(allocate(0, node->type));
+    make_storage(*node, allocate(0, node->type));
     return;
   }
   Node* const root = node.get();
@@ -173,8 +192,9 @@ NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, co
          .own_references = own_references});
   Binding& binding = lowering_.binding;
   binding.reduction = result->address();
+  // A graph's results come again with each replay, so they are read from the device.
   const bool fits_mailbox = result->numel == 1 && size_of(type) <= sizeof(std::uint32_t);
-  binding.ticket = fits_mailbox ? mailboxes_.issue() : 0;
+  binding.ticket = fits_mailbox && log_ == nullptr ? mailboxes_.issue() : 0;
   binding.mailbox = mailboxes_.box(binding.ticket);
   launch(kEndConsumer);
   result->storage->ticket = binding.ticket;
@@ -183,10 +203,11 @@ NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, co
 
 std::uint64_t Engine::read(const NodeRef& node) {
   const std::lock_guard lock(mutex_);
+  refuse_in_capture("item", "call it after a replay");
   evaluate(node, kEndRead);
   if (const auto bits = mailboxes_.collect(node->storage->ticket)) return *bits;
   std::uint64_t bits = 0;
-  backend_->download(node->address(), &bits, size_of(node->type), device_.default_stream());
+  backend().download(node->address(), &bits, size_of(node->type), device_.default_stream());
   return bits;
 }
 
@@ -201,7 +222,9 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
       return;
     }
     target->storage->ticket = 0;
-    backend_->copy(value->address(), target->address(),
+    keep(*target);
+    keep(*value);
+    backend().copy(value->address(), target->address(),
                    static_cast<std::size_t>(target->numel) * size_of(target->type),
                    device_.default_stream());
     return;
@@ -219,6 +242,7 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
     assign(target, contiguous(value, kEndConsumer));
   } else {
     target->storage->ticket = 0;
+    keep(*target);
     launch(kEndConsumer, target->address());
   }
 }
@@ -235,6 +259,30 @@ void Engine::lower(const LowerRequest& request) {
   while (!lowering_.run(request, limits_, walk_)) split(request.roots.front());
 }
 
+// Memory for a value of the lowered program: that of an input which nobody will read again, element
+// by element, or else new.
+std::shared_ptr<Storage> Engine::place(const Node& result) {
+  const std::size_t bytes = static_cast<std::size_t>(result.numel) * size_of(result.type);
+  if (lowering_.last_reader) {
+    for (const Node* const leaf : walk_.leaves()) {
+      // A leaf that was taken has a second owner. One without gaps that takes all bytes of its
+      // storage begins where that does. What is another library's is not ours to write. What
+      // replays read or write again is not taken by others, nor do they take what is there
+      // only once.
+      if (!leaf->contiguous || leaf->storage->bytes() != bytes || !leaf->held_only_by(leaf->uses) ||
+          leaf->storage->foreign() || leaf->storage->capture != capture_number() ||
+          lowering_.program.leaves[leaf->slot].access != Access::linear ||
+          lowering_.program.leaves[leaf->slot].type != result.type) {
+        continue;
+      }
+      device_.counters().fusion.reused.fetch_add(1, std::memory_order_relaxed);
+      leaf->storage->ticket = 0;
+      return leaf->storage;
+    }
+  }
+  return allocate(result.numel, result.type);
+}
+
 // Runs the lowered program. Its first output goes to `first_output` if that is given, and its node
 // stays as it is; every other stored node becomes storage.
 void Engine::launch(const End& end, void* first_output) {
@@ -244,11 +292,14 @@ void Engine::launch(const End& end, void* first_output) {
   results.reserve(lowering_.stored.size());
   for (const Node* node : lowering_.stored) {
     const bool elsewhere = binding.outputs.empty() && first_output != nullptr;
-    results.push_back(elsewhere ? nullptr : allocate(node->numel, node->type));
+    results.push_back(elsewhere ? nullptr : place(*node));
     binding.outputs.push_back(elsewhere ? first_output : results.back()->data());
   }
   const Program& program = programs_.get(lowering_.program);
-  const auto executors = backend_->executors();
+  if (log_ != nullptr) [[unlikely]] {
+    for (const Node* leaf : walk_.leaves()) keep(*leaf);
+  }
+  const auto executors = backend().executors();
   const bool done = std::any_of(executors.begin(), executors.end(), [&](const auto& executor) {
     return executor->run(program, binding, device_.default_stream()) == Readiness::done;
   });
@@ -260,7 +311,7 @@ void Engine::launch(const End& end, void* first_output) {
   if (!program.code.empty()) (counters.ends.*end.counter).fetch_add(1, std::memory_order_relaxed);
   // Deepest first: until a node drops its operands, it keeps those alive that come before it here.
   for (std::size_t i = results.size(); i-- > 0;) {
-    if (results[i] != nullptr) lowering_.stored[i]->become_storage(std::move(results[i]));
+    if (results[i] != nullptr) make_storage(*lowering_.stored[i], std::move(results[i]));
   }
 }
 

@@ -1,10 +1,15 @@
 // The engine of a device: builds expressions within the limits, and evaluates them.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_set>
+#include <vector>
 
+#include "compute/capture_log.hpp"
 #include "compute/fusion_limits.hpp"
 #include "compute/lower.hpp"
 #include "compute/mailboxes.hpp"
@@ -15,6 +20,9 @@
 #include "forebay/runtime/device.hpp"
 
 namespace forebay::compute {
+
+class GraphState;
+struct Captured;
 
 /// Everything that compute keeps for one device. Work of a device goes through its engine, one call
 /// at a time.
@@ -30,9 +38,12 @@ class Engine {
   Engine(Device& device, std::unique_ptr<Backend> backend);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+  /// Ends every graph of the device.
+  ~Engine();
 
   [[nodiscard]] Device& device() const noexcept { return device_; }
-  [[nodiscard]] Backend& backend() const noexcept { return *backend_; }
+  /// Where work goes now: the device's backend, or what records its calls during a capture.
+  [[nodiscard]] Backend& backend() const noexcept { return *active_; }
   [[nodiscard]] std::recursive_mutex& mutex() noexcept { return mutex_; }
 
   /// An operation on `operands`, which are consumed: lazy, after as much of them was evaluated as
@@ -67,22 +78,60 @@ class Engine {
   /// expression. REQUIRES: equal shapes and types; `target` is no strided view.
   void assign(const NodeRef& target, const NodeRef& value);
 
+  /// Another library gets its memory back, by `owner`, once the device is done with it: waits for
+  /// that, or leaves it to `settle` during a capture. Throws ClosedError; `owner` goes all the
+  /// same.
+  void let_go(std::shared_ptr<void> owner);
+
+  // Captures (graph.cpp).
+  /// What `work` enqueues becomes a recording; `earlier` may be made to hold it. Throws
+  /// CaptureError inside of a capture, and what `work` throws.
+  [[nodiscard]] Captured capture(const std::function<void()>& work, Recording* earlier);
+  /// The number of the capture that is under way, 0 if none is.
+  [[nodiscard]] std::uint64_t capture_number() const noexcept {
+    return capture_number_.load(std::memory_order_relaxed);
+  }
+  /// Throws CaptureError during a capture, naming `what` and what to do `instead`. REQUIRES: the
+  /// mutex.
+  void refuse_in_capture(const char* what, const char* instead) const;
+  /// A graph that is being captured uses the node's storage. REQUIRES: the mutex.
+  void keep(const Node& node) {
+    if (log_ != nullptr) [[unlikely]]
+      log_->keep(node.storage);
+  }
+  /// Node::become_storage, known to the capture. REQUIRES: the mutex.
+  void make_storage(Node& node, std::shared_ptr<Storage> storage);
+  /// Lets go of what was let go of during a capture. Call it without the mutex, which the other
+  /// library's code must not wait under.
+  void settle() noexcept;
+  /// Graphs that are open. REQUIRES: the mutex.
+  std::unordered_set<GraphState*>& graphs() noexcept { return graphs_; }
+
  private:
+  class Capture;
+
   void fit_shape(NodeRef& operand, const Dims& shape);
   [[nodiscard]] Weight fit_limits(std::span<const NodeRef> operands);
   void split(Node* root);
   void lower(const LowerRequest& request);
   void launch(const End& end, void* first_output = nullptr);
+  [[nodiscard]] std::shared_ptr<Storage> place(const Node& result);
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type);
 
   Device& device_;
   std::recursive_mutex mutex_;
   std::unique_ptr<Backend> backend_;
+  Backend* active_;
   FusionLimits limits_;
   ProgramCache programs_;
   Mailboxes mailboxes_;
   Walk walk_;
   Lowering lowering_;
+  CaptureLog* log_ = nullptr;  // of the capture that is under way
+  std::uint64_t captures_ = 0;
+  std::atomic<std::uint64_t> capture_number_{0};
+  std::unordered_set<GraphState*> graphs_;
+  std::vector<std::shared_ptr<void>> left_;  // let go of during a capture
 };
 
 }  // namespace forebay::compute

@@ -5,11 +5,6 @@
 namespace forebay::compute {
 namespace {
 
-// Held by nobody but operations of the expression, `uses` of them.
-bool only_used_inside(const Node& leaf, std::uint32_t uses) noexcept {
-  return leaf.owners() == uses && leaf.storage.use_count() == 1;
-}
-
 Weight weight_of(const Node& node) noexcept {
   switch (node.kind) {
     case NodeKind::operation:
@@ -19,7 +14,7 @@ Weight weight_of(const Node& node) noexcept {
     case NodeKind::storage:
       break;
   }
-  return {.leaves = 1, .pinned = only_used_inside(node, 1) ? node.storage->bytes() : 0};
+  return {.leaves = 1, .pinned = node.held_only_by(1) ? node.storage->bytes() : 0};
 }
 
 }  // namespace
@@ -74,7 +69,7 @@ Weight exact_weight(std::span<const NodeRef> operands, Walk& walk) {
   for (const Node* leaf : walk.leaves()) {
     std::uint32_t uses = leaf->uses;
     for (const Node* root : roots) uses += root == leaf ? 1 : 0;
-    if (only_used_inside(*leaf, uses)) weight.pinned += leaf->storage->bytes();
+    if (leaf->held_only_by(uses)) weight.pinned += leaf->storage->bytes();
   }
   return weight;
 }

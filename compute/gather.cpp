@@ -56,6 +56,11 @@ void gather_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
   "}\n"
 
 Tensor checked_index(const char* name, const Tensor& x, int axis, const Tensor& index) {
+  {
+    Engine& engine = engine_of(x);
+    const std::lock_guard lock(engine.mutex());
+    engine.refuse_in_capture(name, "it reads its indices to check them, so call it before");
+  }
   if (category_of(index.dtype()) != Category::integer || &index.device() != &x.device()) {
     throw ShapeError(std::string(name) + ": the index is " + std::string(to_string(index.dtype())) +
                      " on " + index.device().id() + ", not integers on " + x.device().id());

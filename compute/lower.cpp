@@ -102,12 +102,14 @@ Value Lowering::value_of(const Node& node) const noexcept {
   return static_cast<Value>(first + node.slot);
 }
 
-void Lowering::store(Node* node) {
+bool Lowering::is_stored(const Node* node) const noexcept {
   const Output output{value_of(*node)};
-  if (std::find(program.outputs.begin(), program.outputs.end(), output) != program.outputs.end()) {
-    return;
-  }
-  program.outputs.push_back(output);
+  return std::find(program.outputs.begin(), program.outputs.end(), output) != program.outputs.end();
+}
+
+void Lowering::store(Node* node) {
+  if (is_stored(node)) return;
+  program.outputs.push_back({value_of(*node)});
   stored.push_back(node);
 }
 
@@ -123,9 +125,15 @@ void Lowering::add_outputs(const LowerRequest& request, const FusionLimits& limi
   } else {
     for (Node* const root : request.roots) store(root);
   }
+  last_reader = true;
   const std::vector<Node*>& operations = walk.operations();
-  for (std::size_t i = operations.size(); i-- > 0 && stored.size() < limits.max_outputs;) {
-    if (operations[i]->owners() > operations[i]->uses) store(operations[i]);
+  for (std::size_t i = operations.size(); i-- > 0;) {
+    if (operations[i]->owners() <= operations[i]->uses) continue;
+    if (stored.size() < limits.max_outputs) {
+      store(operations[i]);
+    } else {
+      last_reader &= is_stored(operations[i]);
+    }
   }
 }
 

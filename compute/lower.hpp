@@ -33,6 +33,9 @@ class Lowering {
   Program program;
   Binding binding;            ///< but `outputs` and `reduction`
   std::vector<Node*> stored;  ///< the nodes of program.outputs
+  /// Whether the program's leaves are read for the last time, unless somebody outside holds them:
+  /// every operation that outlives the program is stored by it.
+  bool last_reader = true;
 
  private:
   bool add_leaves(const Walk& walk, const FusionLimits& limits);
@@ -40,6 +43,7 @@ class Lowering {
   void set_space(const LowerRequest& request);
   void add_outputs(const LowerRequest& request, const FusionLimits& limits, const Walk& walk);
   [[nodiscard]] Value value_of(const Node& node) const noexcept;
+  [[nodiscard]] bool is_stored(const Node* node) const noexcept;
   void store(Node* node);
 
   std::vector<Dims> strided_;  // strides of the leaves that are not contiguous, in the space

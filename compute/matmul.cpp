@@ -56,6 +56,8 @@ NodeRef multiply(Engine& engine, const NodeRef& a, const NodeRef& b) {
   Layout b_layout;
   const NodeRef a_matrix = matrix(engine, a, &a_layout);
   const NodeRef b_matrix = matrix(engine, b, &b_layout);
+  engine.keep(*a_matrix);
+  engine.keep(*b_matrix);
   engine.backend().matmul({.m = shape[0],
                            .n = shape[1],
                            .k = k,

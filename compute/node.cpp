@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compute/engine.hpp"
+
 namespace forebay::compute {
 namespace {
 
@@ -26,13 +28,27 @@ Storage::Storage(std::shared_ptr<Device> device, std::size_t bytes)
 }
 
 Storage::~Storage() {
+  if (owner_ != nullptr) {
+    try {
+      Engine::of(*device_).let_go(std::move(owner_));
+    } catch (const Error&) {
+      // The device closes, and has done all of its work.
+    }
+    return;
+  }
   if (data_ == nullptr || device_->closed()) return;
   pool::Pool pool = device_->pool();
   pool.deallocate(data_, device_->default_stream().id(), bytes_);
 }
 
 Node::Node(NodeKind k, DType t, const Dims& s, std::shared_ptr<Device> d, Engine* e)
-    : kind(k), type(t), shape(s), numel(checked_numel(s)), device(std::move(d)), engine(e) {}
+    : kind(k),
+      type(t),
+      shape(s),
+      numel(checked_numel(s)),
+      device(std::move(d)),
+      engine(e),
+      capture(e->capture_number()) {}
 
 NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
   const Node& first = *operands.front();
@@ -58,6 +74,11 @@ NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type
   node->offset = offset;
   node->contiguous = is_contiguous(shape, strides);
   return node;
+}
+
+NodeRef Node::share(Node& node) noexcept {
+  node.refs_.fetch_add(1, std::memory_order_relaxed);
+  return NodeRef(&node);
 }
 
 void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {

@@ -17,26 +17,41 @@ namespace forebay::compute {
 
 class Engine;
 
-/// Memory from a device's pool on its default stream, given back with the last owner. After the
-/// device has closed there is nothing to give back.
+/// Memory from a device's pool on its default stream, given back with the last owner, or memory of
+/// another library, which is told then. After the device has closed there is nothing to give back.
 class Storage {
  public:
   /// Throws OutOfMemory, ClosedError. `bytes` may be 0.
   Storage(std::shared_ptr<Device> device, std::size_t bytes);
+  /// Memory of somebody else's at `data`, valid until `owner` goes: see Engine::let_go.
+  Storage(std::shared_ptr<Device> device, void* data, std::size_t bytes,
+          std::shared_ptr<void> owner, bool read_only) noexcept
+      : device_(std::move(device)),
+        bytes_(bytes),
+        data_(data),
+        owner_(std::move(owner)),
+        read_only_(read_only) {}
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// Another library's: only `assign` may write it, and not even that if it is for reading only.
+  [[nodiscard]] bool foreign() const noexcept { return owner_ != nullptr; }
+  [[nodiscard]] bool read_only() const noexcept { return read_only_; }
 
   /// Under which a reduction left this value in a mailbox (mailboxes.hpp); 0 if none did, or once
   /// somebody may have written over it.
   std::uint32_t ticket = 0;
+  /// The capture in whose arena it lies; 0 for none.
+  std::uint64_t capture = 0;
 
  private:
   std::shared_ptr<Device> device_;
   std::size_t bytes_;
   void* data_;
+  std::shared_ptr<void> owner_;
+  bool read_only_ = false;
 };
 
 /// What an expression would need as a program; bounds from above where nodes are shared.
@@ -59,7 +74,8 @@ enum class NodeKind : std::uint8_t {
 ///
 /// Invariants: 1. the operands of an operation have its shape or are constants; 2. a node changes
 /// once at most, from operation or constant to storage, or from strided to contiguous storage, and
-/// its value never does by that; 3. all nodes of an expression belong to one device.
+/// its value never does by that (a capture takes that back, capture_log.hpp); 3. all nodes of an
+/// expression belong to one device.
 class Node {
  public:
   /// REQUIRES: at least one operand.
@@ -74,6 +90,9 @@ class Node {
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
+
+  /// One owner more.
+  [[nodiscard]] static NodeRef share(Node& node) noexcept;
 
   /// The value is in `storage` now, row-major from its start. Drops the operands.
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
@@ -91,6 +110,10 @@ class Node {
   [[nodiscard]] std::uint32_t owners() const noexcept {
     return refs_.load(std::memory_order_relaxed);
   }
+  /// Whether nobody else sees this storage when it has `references` owners of which one knows.
+  [[nodiscard]] bool held_only_by(std::uint32_t references) const noexcept {
+    return owners() == references && storage.use_count() == 1;
+  }
 
   NodeKind kind;
   DType type;
@@ -106,7 +129,8 @@ class Node {
   Dims strides;
   std::int64_t offset = 0;  ///< of the first element in storage, in elements
   std::array<NodeRef, 3> operands;
-  Weight weight;  ///< of an operation
+  Weight weight;              ///< of an operation
+  std::uint64_t capture = 0;  ///< inside of which it was made; 0 for none
 
   // Scratch of one walk (walk.hpp).
   std::uint64_t mark = 0;

@@ -50,6 +50,18 @@ std::unique_ptr<Backend> make_backend(Device& device) {
   return backend;
 }
 
+bool Backend::prepare_capture(const Stream& /*stream*/) { return false; }
+
+void Backend::begin_capture(const Stream& /*stream*/) {
+  throw CaptureError("this backend has no graphs of its own");
+}
+
+std::unique_ptr<Recording> Backend::end_capture(const Stream& /*stream*/, Recording* /*earlier*/) {
+  throw CaptureError("this backend has no graphs of its own");
+}
+
+void Backend::abandon_capture(const Stream& /*stream*/) noexcept {}
+
 Backend& backend_of(Device& device) { return Engine::of(device).backend(); }
 
 std::unique_lock<std::recursive_mutex> lock_backend(Device& device) {

@@ -178,7 +178,11 @@ Tensor arange(Scalar start, Scalar end, Scalar step, Device& device, DType type)
     if (!(steps >= 0) || steps > 4.6e18) refuse();
     count = static_cast<std::int64_t>(steps);
   }
-  // The position of an element is the running sum of ones; the host writes it.
+  {
+    Engine& engine = Engine::of(device);
+    const std::lock_guard lock(engine.mutex());
+    engine.refuse_in_capture("arange", "the host writes it, so make it before");
+  }
   (void)checked_numel({count});
   const bool exact = whole(start) && whole(step);
   const DType by = exact ? DType::i64 : DType::f64;

@@ -79,6 +79,7 @@ void Tensor::copy_to_host(std::span<T> target) const {
   }
   Engine& engine = engine_of(*this);
   const std::lock_guard lock(engine.mutex());
+  engine.refuse_in_capture("to_host", "call it after a replay");
   const NodeRef source = engine.contiguous(node_, compute::kEndRead);
   if (target.empty()) return;
   engine.backend().download(source->address(), target.data(), target.size_bytes(),
@@ -114,8 +115,9 @@ void* Tensor::data() const {
   Engine& engine = engine_of(*this);
   const std::lock_guard lock(engine.mutex());
   const NodeRef source = engine.contiguous(node_, compute::kEndRead);
-  if (source.get() != node_.get()) node_->become_storage(source->storage);
+  if (source.get() != node_.get()) engine.make_storage(*node_, source->storage);
   node_->storage->ticket = 0;  // who has the address may write there
+  engine.keep(*node_);
   return node_->address();
 }
 
@@ -129,6 +131,10 @@ void assign(const Tensor& target, const Tensor& value) {
                      describe(target));
   }
   const std::lock_guard lock(engine.mutex());
+  if (target.node()->storage != nullptr && target.node()->storage->read_only()) {
+    throw ShapeError("assign: the target " + describe(target) +
+                     " lies in another library's memory, which is for reading only");
+  }
   if (!target.node()->contiguous) {
     throw ShapeError("assign: the target of shape " + to_string(target.shape()) +
                      " is a view with strides");

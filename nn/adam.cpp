@@ -10,6 +10,8 @@
 #include <unordered_map>
 
 #include "forebay/compute/backend.hpp"
+#include "forebay/compute/dlpack.hpp"
+#include "forebay/compute/graph.hpp"
 #include "forebay/nn/autograd.hpp"
 #include "forebay/pool/pool.hpp"
 #include "nn/adam_kernel.hpp"
@@ -85,6 +87,11 @@ class Adam::State {
     if (!std::ranges::equal(current_, rows_, [](const FbAdamRow& a, const FbAdamRow& b) {
           return a.p == b.p && a.g == b.g;
         })) {
+      if (capturing(*device_)) {
+        throw CaptureError(
+            "Adam: a parameter has its first gradient, or it moved, inside of a capture, which "
+            "cannot upload its address; take one step before");
+      }
       rebuild();
     }
     if (chunk_count_ == 0) return;
@@ -149,6 +156,9 @@ void Adam::State::adopt(std::vector<Tensor> parameters) {
     if (&parameters[i].device() != device_.get()) {
       throw ShapeError("Adam: " + name + " is on " + parameters[i].device().id() +
                        ", parameter 0 on " + device_->id() + "; all must be on one device");
+    }
+    if (is_read_only(parameters[i])) {
+      throw Error("Adam: " + name + " lies in another library's memory, which is for reading only");
     }
     const std::int64_t count = parameters[i].numel();
     if (count > 0) {
@@ -227,6 +237,11 @@ void Adam::State::launch() {
   const void* chunks = chunk_table_.data();
   const void* lr = lr_.data();
   void* state = state_.data();
+  if (capturing(*device_)) {
+    // The rows name them by address; a graph keeps alive what somebody asks the address of.
+    for (const Tensor& moments : moments_) (void)moments.data();
+    (void)powers_.data();
+  }
   const std::array<void*, 5> arguments{&rows, &chunks, &chunk_count_, &lr, &state};
   const unsigned blocks =
       std::min(chunk_count_,

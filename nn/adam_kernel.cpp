@@ -1,6 +1,7 @@
 #include "nn/adam_kernel.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "nn/adam_text.hpp"
 
@@ -41,8 +42,13 @@ void adam_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
 }  // namespace
 
 const compute::CustomKernel& adam_kernel() noexcept {
-  static constexpr compute::CustomKernel kKernel{
-      .name = "fb_adam", .cuda_source = kAdamText, .block = 256, .host = adam_on_host};
+  static constexpr std::array<std::size_t, 5> kParameters{
+      sizeof(void*), sizeof(void*), sizeof(unsigned), sizeof(void*), sizeof(void*)};
+  static constexpr compute::CustomKernel kKernel{.name = "fb_adam",
+                                                 .cuda_source = kAdamText,
+                                                 .block = 256,
+                                                 .host = adam_on_host,
+                                                 .parameter_bytes = kParameters};
   return kKernel;
 }
 

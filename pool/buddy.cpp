@@ -88,7 +88,7 @@ void BuddyChunk::give(std::uint32_t leaf, bool is_pending) noexcept {
 }
 
 Carrier::Place BuddyChunk::locate(Address at) noexcept {
-  const auto leaf = static_cast<std::uint32_t>((at - address) / leaf_bytes_);
+  const auto leaf = static_cast<std::uint32_t>((at - address) >> log2_floor(leaf_bytes_));
   for (unsigned order = 0; order <= top_; ++order) {
     const std::uint32_t first = leaf & ~((1u << order) - 1);
     Slot& block = slots_[first];

@@ -87,7 +87,9 @@ class alignas(64) Carrier {
       if (block.state == SlotState::live) visit(block);
     }
   }
-  [[nodiscard]] virtual Place locate(Address at) noexcept = 0;
+  /// The address of a block.
+  [[nodiscard]] Address address_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] Place locate(Address at) noexcept;
   /// Everything free is free for everybody from now on; or, of a carrier with nothing in use, free
   /// on the owner's stream only.
   virtual void complete() noexcept = 0;
@@ -143,7 +145,7 @@ class SlabPage final : public Carrier {
     slots_[index].state = SlotState::free;
     --in_use;
   }
-  [[nodiscard]] Place locate(Address at) noexcept override {
+  [[nodiscard]] Place locate(Address at) noexcept {
     const Address offset = at - address;
     // Exact for pages up to 512 KiB: units < 2^11, and a block has at most 2^8 of them.
     const auto index = static_cast<std::uint32_t>(offset / kSlabUnit * inverse_ >> 20);
@@ -185,7 +187,7 @@ class BuddyChunk final : public Carrier {
   std::uint32_t take(unsigned order) noexcept;
   /// Joins the block with its free buddies. REQUIRES: `leaf` is the first of a block in use.
   void give(std::uint32_t leaf, bool is_pending) noexcept;
-  [[nodiscard]] Place locate(Address at) noexcept override;
+  [[nodiscard]] Place locate(Address at) noexcept;
   void complete() noexcept override;
   void suspend() noexcept override;
   [[nodiscard]] std::string validate() const override;
@@ -219,6 +221,16 @@ class BuddyChunk final : public Carrier {
   std::array<OrderMap, kMaxOrders> maps_{};
   std::array<std::uint32_t, kMaxOrders> free_{};
 };
+
+// Without a virtual call where it is a slab page: it is the hit path.
+inline Address Carrier::address_of(std::uint32_t index) const noexcept {
+  return kind == Kind::slab ? static_cast<const SlabPage*>(this)->address_of(index)
+                            : static_cast<const BuddyChunk*>(this)->address_of(index);
+}
+inline Carrier::Place Carrier::locate(Address at) noexcept {
+  return kind == Kind::slab ? static_cast<SlabPage*>(this)->locate(at)
+                            : static_cast<BuddyChunk*>(this)->locate(at);
+}
 
 /// Bytes in blocks that are free, for everybody or pending.
 [[nodiscard]] inline std::uint64_t free_bytes(const Carrier& carrier) noexcept {

@@ -24,6 +24,7 @@ bool Clockwork::silent(StreamState& state) const {
     const std::lock_guard lock(state.mutex);
     if (!state.open || state.is_arena) return true;
     if (state.retiring) return false;
+    if (state.arena.load(std::memory_order_relaxed) != nullptr) return true;
     stream = state.stream;
   }
   return timeline_.capturing(stream);

@@ -86,6 +86,8 @@ struct BasicDatedDelta {
     now += change;
     if (now > high) high = now;
   }
+  /// The same for what only goes.
+  void drop(std::int64_t amount) noexcept { now -= amount; }
   [[nodiscard]] bool is_due() const noexcept { return high > due; }
   void date() noexcept {
     if (!is_due()) return;

@@ -86,31 +86,32 @@ class LatencyHistogram {
 
 enum class Timed : std::uint8_t { allocate, deallocate };
 
-/// Times its own lifetime if it is this thread's turn; each operation has turns of its own. Cost
-/// otherwise: one thread-local decrement.
+/// Whether it is this thread's turn to be timed; each operation has turns of its own. Cost: one
+/// thread-local decrement.
 template <Timed>
-class LatencySample {
+[[nodiscard]] inline bool is_turn(std::uint32_t one_in) noexcept {
+  static constinit thread_local std::int32_t countdown = 1;
+  if (--countdown > 0) return false;
+  countdown = static_cast<std::int32_t>(std::max(one_in, 1u));
+  return one_in != 0;
+}
+
+/// Times its own lifetime.
+class LatencyTimer {
  public:
-  using Clock = std::chrono::steady_clock;
-  LatencySample(LatencyHistogram& histogram, std::uint32_t one_in) noexcept {
-    if (one_in == 0 || --countdown > 0) return;
-    countdown = static_cast<std::int32_t>(one_in);
-    histogram_ = &histogram;
-    begin_ = Clock::now();
-  }
-  ~LatencySample() {
-    if (histogram_ == nullptr) return;
+  explicit LatencyTimer(LatencyHistogram& histogram) noexcept : histogram_(histogram) {}
+  ~LatencyTimer() {
     const auto spent = Clock::now() - begin_;
-    histogram_->add(static_cast<std::uint64_t>(
+    histogram_.add(static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()));
   }
-  LatencySample(const LatencySample&) = delete;
-  LatencySample& operator=(const LatencySample&) = delete;
+  LatencyTimer(const LatencyTimer&) = delete;
+  LatencyTimer& operator=(const LatencyTimer&) = delete;
 
  private:
-  static inline thread_local std::int32_t countdown = 1;
-  LatencyHistogram* histogram_ = nullptr;
-  Clock::time_point begin_;
+  using Clock = std::chrono::steady_clock;
+  LatencyHistogram& histogram_;
+  const Clock::time_point begin_ = Clock::now();
 };
 
 }  // namespace forebay::pool

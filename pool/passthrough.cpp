@@ -95,7 +95,7 @@ Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId s
       uses = std::move(shared->second);
       uses_.erase(shared);
     }
-    // An arena's memory stays until its stream is retired.
+    // An arena's memory stays until the arena ends.
     if (block.user->keeps.load(std::memory_order_relaxed)) {
       uses.push_back({block.user, block.user->stream, 0});
     }

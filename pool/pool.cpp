@@ -118,6 +118,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       clockwork_(*timeline_),
       backing_(source_, config_.capacity, config_.handle_size),
       watch_(BlockWatch::make(config_, std::move(tools))),
+      plain_(recorder_ == nullptr && watch_ == nullptr && config_.mode == PoolMode::pooled),
       fold_quantum_(static_cast<std::int64_t>(std::max(kMiB, config_.capacity / 1024))),
       engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody
@@ -141,17 +142,6 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
 
 Pool::Impl::~Impl() { close(); }
 
-void* Pool::Impl::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
-  if (bytes == 0) return nullptr;
-  const LatencySample<Timed::allocate> sample(allocate_latency_, config_.latency_sample);
-  void* block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
-                                  : allocate_watched(bytes, stream, options);
-  if (recorder_ != nullptr) [[unlikely]] {
-    recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
-  }
-  return block;
-}
-
 void* Pool::Impl::allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
                                  const AllocateOptions& options) {
   if (!is_power_of_two(options.alignment)) {
@@ -173,16 +163,18 @@ void* Pool::Impl::allocate_block(std::size_t bytes, std::size_t margin, StreamId
       throw_out_of_memory(request, *state, "none: it is more than the capacity");
     }
     request.span = round_up(bytes + margin, kSpanUnit);
-    if (options.capture) {
+    StreamState* const arena = state->arena.load(std::memory_order_acquire);
+    if (arena != nullptr) [[unlikely]] {
       fold(*state);
-      state = &arena_of(*state);
+      state = arena;
     }
     request.key = router_.route(bytes + margin, request.alignment);
     void* block = config_.mode == PoolMode::passthrough ? allocate_alone(request, *state, stream)
                   : request.key == kSpanClass
                       ? allocate_span(request, *state, stream)
                       : allocate_small(request.key, request, *state, stream);
-    if (options.capture) fold(*state);
+    if (arena != nullptr) [[unlikely]]
+      fold(*state);
     if (block != nullptr) return block;
     forget_thread_slot();
   }
@@ -248,7 +240,12 @@ void Pool::Impl::close() noexcept {
       }
       state->cache = SmallCache();
       state->spans = SpanCache();
+      state->arena.store(nullptr, std::memory_order_release);
       state->open = false;
+    }
+    {
+      const std::unique_lock registry(registry_mutex_);
+      arenas_.clear();
     }
     const std::lock_guard lock(engine_mutex_);
     engine_ = SpanEngine();
@@ -320,25 +317,15 @@ Pool::Pool(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline> timel
                                    required(std::move(timeline), "timeline"), config,
                                    std::move(log), std::move(tools))) {}
 
-void* Pool::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {
-  return impl_->allocate(bytes, stream, options);
-}
-
-void Pool::deallocate(void* pointer, StreamId stream, std::size_t bytes) noexcept {
-  const Misuse misuse = impl_->release(pointer, stream, bytes);
-  if (misuse != Misuse::none) impl_->report_misuse(misuse, pointer, stream, bytes);
-}
-
-Misuse Pool::try_deallocate(void* pointer, StreamId stream, std::size_t bytes) noexcept {
-  return impl_->release(pointer, stream, bytes);
-}
-
 Misuse Pool::record_use(const void* pointer, StreamId stream) noexcept {
   return impl_->record_use(pointer, stream);
 }
 
 BlockPieces Pool::pieces(const void* pointer) const { return impl_->pieces(pointer); }
 
+ArenaId Pool::begin_capture(StreamId stream) { return impl_->begin_capture(stream); }
+void Pool::end_capture(StreamId stream) noexcept { impl_->end_capture(stream); }
+void Pool::drop_arena(ArenaId arena) noexcept { impl_->drop_arena(arena); }
 bool Pool::retire_stream(StreamId stream) noexcept { return impl_->retire_stream(stream); }
 std::size_t Pool::trim(std::size_t keep) { return impl_->trim(keep); }
 std::size_t Pool::decay() { return impl_->decay(); }

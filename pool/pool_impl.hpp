@@ -65,6 +65,9 @@ class Pool::Impl {
                      std::size_t bytes) noexcept;
   Misuse record_use(const void* pointer, StreamId stream) noexcept;
   BlockPieces pieces(const void* pointer);
+  ArenaId begin_capture(StreamId stream);
+  void end_capture(StreamId stream) noexcept;
+  void drop_arena(ArenaId arena) noexcept;
   bool retire_stream(StreamId stream) noexcept;
   std::size_t trim(std::size_t keep);
   void close() noexcept;
@@ -81,25 +84,43 @@ class Pool::Impl {
   [[nodiscard]] const PoolConfig& config() const noexcept { return config_; }
 
  private:
+  // hit_path.cpp ---------------------------------------------------------------------------------
+  struct HitPath;
+  void* hit(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  bool give_hit(Address address, StreamId stream, std::size_t bytes);
+  void* allocate_anyhow(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  Misuse release_anyhow(void* pointer, StreamId stream, std::size_t bytes) noexcept;
+
+  // pool.cpp -------------------------------------------------------------------------------------
   void* allocate_block(std::size_t bytes, std::size_t margin, StreamId stream,
                        const AllocateOptions& options);
 
   // spans.cpp ------------------------------------------------------------------------------------
+  ExtentId span_at(Address address);
   SpanBlock* lock_span(Address address, StateLock* lock);
   SpanBlock* lock_live_span(Address address, std::size_t bytes, StateLock* lock, Misuse* misuse,
                             bool* again);
-  void* hand_out(SpanBlock& block, const Request& request, StreamState& state, Rung rung);
-  void* take_parked(const Request& request, StreamState& state, StreamId stream);
+  /// The block becomes live. REQUIRES: the stream's mutex.
+  void* hand_out(SpanBlock& block, std::size_t bytes, const char* tag, StreamState& state,
+                 Rung rung) {
+    block.requested = bytes;
+    block.tag = tag;
+    block.shared = false;
+    block.freed.store(false, std::memory_order_relaxed);
+    ++state.counters.span_blocks;
+    state.counters.span_bytes += block.bytes;
+    account_in(state, bytes, block.bytes, rung);
+    return reinterpret_cast<void*>(block.address);
+  }
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
   bool unpark(StreamState& state);
+  bool park_fewer(StreamState& state);
   bool give_back_parked(StreamState& state, unsigned count);
   Misuse release_span(Address address, StreamState& state, StreamId stream, std::size_t bytes,
                       bool* again);
-  Misuse release_span_elsewhere(Address address, StreamState& state, StreamId stream,
-                                std::size_t bytes, bool* again);
   /// Whether a point should be recorded now; `idle`: the free may have left a handle wholly idle.
   /// REQUIRES: the stream's mutex.
-  [[nodiscard]] bool point_due(StreamState& state, bool idle) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool point_due(StreamState& state, bool idle) const noexcept {
     const std::uint32_t every =
         idle ? std::min(kIdlePointEvery, config_.point_every_frees) : config_.point_every_frees;
     return state.uncovered >= std::max<std::uint64_t>(every, state.record_from) &&
@@ -123,7 +144,6 @@ class Pool::Impl {
     return state.open && !state.retiring && state.stream == stream;
   }
   void forget_thread_slot();
-  StreamState& arena_of(StreamState& state);
   StreamState& new_state(StreamId stream);
   /// Everything with something pending. A snapshot.
   std::vector<StreamState*> open_states() const;
@@ -136,9 +156,9 @@ class Pool::Impl {
   void fold(StreamState& state) noexcept;
   void fold_locked(StreamState& state) noexcept;
   void date_peaks(StreamState& state) noexcept;
-  void inherit(StreamState& arena, StreamState& state, Point point);
   /// A block comes, a block goes. REQUIRES: the stream's mutex.
-  void account_in(StreamState& state, std::size_t requested, std::size_t allocated, Rung rung) {
+  [[gnu::always_inline]] void account_in(StreamState& state, std::size_t requested,
+                                         std::size_t allocated, Rung rung) {
     StreamCounters& counters = state.counters;
     counters.requested_in += requested;
     counters.allocated_in += allocated;
@@ -152,15 +172,24 @@ class Pool::Impl {
       date_peaks(state);
     }
   }
-  void account_out(StreamState& state, std::size_t requested, std::size_t allocated) {
+  [[gnu::always_inline]] void account_out(StreamState& state, std::size_t requested,
+                                          std::size_t allocated) {
     StreamCounters& counters = state.counters;
     counters.requested_out += requested;
     counters.allocated_out += allocated;
     ++counters.frees;
-    state.requested.add(-static_cast<std::int64_t>(requested));
-    state.allocated.add(-static_cast<std::int64_t>(allocated));
-    if (state.allocated.now < -fold_quantum_) fold_locked(state);
+    state.requested.drop(static_cast<std::int64_t>(requested));
+    state.allocated.drop(static_cast<std::int64_t>(allocated));
+    if (state.allocated.now < -fold_quantum_) [[unlikely]] {
+      fold_locked(state);
+    }
   }
+
+  // arenas.cpp -----------------------------------------------------------------------------------
+  /// The arenas of a stream, which are nobody's from here on.
+  std::vector<StreamState*> take_arenas(StreamId stream);
+  void inherit(StreamState& arena, StreamState& state, const Point* recorded);
+  void close_arena(StreamState& arena, StreamState& state, const Point* recorded);
 
   // ladder.cpp -----------------------------------------------------------------------------------
   /// Climbs the ladder: times each rung and remembers which were tried.
@@ -219,10 +248,9 @@ class Pool::Impl {
                     Carrier::Place* place, bool* again) const;
   Misuse release_small(Carrier* carrier, Address address, StreamState& state, StreamId stream,
                        std::size_t bytes, bool* again);
-  Misuse release_small_elsewhere(Carrier* carrier, Address address, StreamState& state,
-                                 StreamId stream, std::size_t bytes, bool* again);
   void send_home(const SmallCache::Block& block);
   bool drop_spares(StreamState& state);
+  bool unpark_small(StreamState& state);
 
   // passthrough.cpp ------------------------------------------------------------------------------
   /// A block that is a region of the source. Freed ones stay until the source has them back.
@@ -310,6 +338,7 @@ class Pool::Impl {
   Clockwork clockwork_;
   Backing backing_;
   const std::unique_ptr<BlockWatch> watch_;  // null unless debug modes or call stacks are on
+  const bool plain_;  // pooled, and nothing looks on: the hit path may be taken
   /// A stream folds its counters into the pool's when they have moved so far.
   const std::int64_t fold_quantum_;
   std::atomic<bool> closed_{false};
@@ -323,6 +352,8 @@ class Pool::Impl {
   mutable std::shared_mutex registry_mutex_;
   std::unordered_map<StreamId, StreamState*> streams_;  // registry_mutex_
   std::vector<std::unique_ptr<StreamState>> states_;    // registry_mutex_; [owner]; [0] is nobody
+  std::unordered_map<ArenaId, StreamState*> arenas_;    // registry_mutex_
+  ArenaId last_arena_ = 0;                              // registry_mutex_
   Point point_floor_ = 1;           // registry_mutex_; above every point of closed streams
   StreamCounters closed_counters_;  // registry_mutex_; of closed streams
 

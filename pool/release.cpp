@@ -10,13 +10,6 @@
 
 namespace forebay::pool {
 
-Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t bytes) noexcept {
-  if (pointer == nullptr) return Misuse::none;
-  const LatencySample<Timed::deallocate> sample(release_latency_, config_.latency_sample);
-  return counted(recorder_ == nullptr ? release_block(pointer, stream, bytes)
-                                      : release_recorded(pointer, stream, bytes));
-}
-
 Misuse Pool::Impl::release_block(void* pointer, StreamId stream, std::size_t bytes) {
   if (watch_ != nullptr) [[unlikely]]
     return release_watched(pointer, stream, bytes);
@@ -36,6 +29,7 @@ Misuse Pool::Impl::release_live(void* pointer, StreamId stream, std::size_t byte
   while (true) {
     StreamState* state = state_of(stream);
     if (state == nullptr) return Misuse::wrong_device;
+    if (give_hit(address, stream, bytes)) return Misuse::none;
     bool again = false;
     Carrier* carrier = index_.carrier(address);
     const Misuse misuse = carrier != nullptr

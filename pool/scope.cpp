@@ -1,12 +1,9 @@
 // AllocationScope: the tag of what a thread allocates.
+#include "pool/scope.hpp"
+
 #include "forebay/pool/pool.hpp"
 
 namespace forebay::pool {
-namespace {
-
-thread_local const char* current_tag = nullptr;
-
-}  // namespace
 
 AllocationScope::AllocationScope(const char* tag) noexcept : outer_(current_tag) {
   current_tag = tag;

@@ -1,30 +1,18 @@
 // Small blocks: from the stream's own carriers, or from a new carrier that the ladder finds.
 #include <algorithm>
 
-#include "pool/pool_impl.hpp"
+#include "pool/hit_path.hpp"
 #include "pool/units.hpp"
 
 namespace forebay::pool {
 
 namespace {
 
-Address address_of(const SmallCache::Block& block) noexcept {
-  return block.carrier->kind == Carrier::Kind::slab
-             ? static_cast<const SlabPage*>(block.carrier)->address_of(block.index)
-             : static_cast<const BuddyChunk*>(block.carrier)->address_of(block.index);
-}
-
 // The class of a carrier's blocks; a buddy's by its order.
 ClassKey class_of(const Carrier& carrier, unsigned order) noexcept {
   return static_cast<ClassKey>(carrier.kind == Carrier::Kind::slab
                                    ? static_cast<const SlabPage&>(carrier).class_index()
                                    : kSlabClasses + order);
-}
-
-// `Carrier::locate`, which is called directly where it is a slab's: it is the hit path.
-Carrier::Place locate(Carrier& carrier, Address address) noexcept {
-  return carrier.kind == Carrier::Kind::slab ? static_cast<SlabPage&>(carrier).locate(address)
-                                             : static_cast<BuddyChunk&>(carrier).locate(address);
 }
 
 }  // namespace
@@ -39,18 +27,15 @@ StateLock Pool::Impl::lock_owner(const Carrier& carrier, StreamState** owner) {
   }
 }
 
-// The hit path: one lock, a list head, at most four words of a bitmap. Null: nothing there, or the
-// state does not stand for the stream any more.
+// Null: nothing there, or the state does not stand for the stream any more.
 void* Pool::Impl::take_small(ClassKey key, const Request& request, StreamState& state,
                              StreamId stream, Rung rung) {
   SmallCache::Foreign foreign;
   {
     const std::lock_guard lock(state.mutex);
     if (!serves(state, stream)) return nullptr;
-    if (const SmallCache::Block block = state.cache.take(key)) {
-      state.cache.occupy(block, &state, request.bytes, request.tag);
-      account_in(state, request.bytes, router_.block_bytes(key), rung);
-      return reinterpret_cast<void*>(address_of(block));
+    if (void* block = HitPath::take(*this, key, request.bytes, request.tag, state, rung)) {
+      return block;
     }
     if (!state.cache.take_foreign(key, &foreign)) return nullptr;
     account_in(state, request.bytes, router_.block_bytes(key), rung);
@@ -61,7 +46,7 @@ void* Pool::Impl::take_small(ClassKey key, const Request& request, StreamState& 
   if (owner == nullptr) return nullptr;  // the pool was closed meanwhile
   const SmallCache::Block block{foreign.carrier, foreign.index};
   owner->cache.occupy(block, &state, request.bytes, request.tag);
-  return reinterpret_cast<void*>(address_of(block));
+  return reinterpret_cast<void*>(foreign.carrier->address_of(foreign.index));
 }
 
 void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamState& state,
@@ -84,7 +69,10 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
     return true;
   };
   Climb climb(*this);
-  unpark(state);
+  if (unpark(state)) {
+    block = take_small(key, request, state, stream, Rung::cache);
+    if (block != nullptr) return block;
+  }
   if (carve(search(carrier, state), Rung::cache)) return block;
   const bool found = climb.rung(Rung::completed, [&] {
     if (!poll_everybody()) return false;
@@ -205,7 +193,7 @@ bool Pool::Impl::adopt(ClassKey key, StreamState& state, Rung* rung) {
     {
       const std::lock_guard lock(other->mutex);
       carrier = other->cache.with_room(key);
-      if (carrier == nullptr) continue;
+      if (carrier == nullptr || other->cache.parks_in(carrier)) continue;
       point = carrier->pending > 0 ? carrier->last_point : 0;
     }
     if (point > 0 && !clockwork_.await(state, *other, point)) continue;
@@ -213,7 +201,7 @@ bool Pool::Impl::adopt(ClassKey key, StreamState& state, Rung* rung) {
     const std::lock_guard lower(first ? state.mutex : other->mutex);
     const std::lock_guard upper(first ? other->mutex : state.mutex);
     // Looked at again: meanwhile it may have been filled, emptied or freed in.
-    if (other->cache.with_room(key) != carrier || !state.open ||
+    if (other->cache.with_room(key) != carrier || other->cache.parks_in(carrier) || !state.open ||
         (carrier->pending > 0 && carrier->last_point > point)) {
       continue;
     }
@@ -242,46 +230,15 @@ Misuse Pool::Impl::find_small(Carrier& carrier, const StreamState* owner, Addres
     *again = true;
     return Misuse::none;
   }
-  *place = locate(carrier, address);
+  *place = carrier.locate(address);
   if (place->slot == nullptr || place->slot->state != SlotState::live) return Misuse::double_free;
   if (!place->exact) return Misuse::interior_pointer;
   return bytes != 0 && bytes != place->slot->requested ? Misuse::size_mismatch : Misuse::none;
 }
 
-// The hit path: one lock, one bit. A block of this stream in a carrier of its own.
+// A free on another stream than the carrier's or the block's own, or one that others wait for too.
 Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState& state,
                                  StreamId stream, std::size_t bytes, bool* again) {
-  bool record = false;
-  carrier->prefetch();
-  {
-    StreamState* owner = nullptr;
-    const StateLock lock = lock_owner(*carrier, &owner);
-    Carrier::Place place;
-    const Misuse misuse = find_small(*carrier, owner, address, bytes, &place, again);
-    if (misuse != Misuse::none || *again) return misuse;
-    const Slot& slot = *place.slot;
-    if (owner == &state && slot.user == &state && !slot.shared && serves(state, stream) &&
-        !state.keeps.load(std::memory_order_relaxed)) {
-      account_out(state, slot.requested, SmallCache::block_bytes(*carrier, place.index));
-      const SmallCache::Block block{carrier, place.index};
-      state.cache.vacate(block);
-      Carrier* empty = state.cache.give(block, true, state.next_point);
-      const bool idle = empty != nullptr && close_carrier(empty, state);
-      ++state.uncovered;
-      record = point_due(state, idle);
-      carrier = nullptr;
-    }
-  }
-  if (carrier != nullptr) {
-    return release_small_elsewhere(carrier, address, state, stream, bytes, again);
-  }
-  if (record) record_point(state);
-  return Misuse::none;
-}
-
-// A free on another stream than the carrier's or the block's own, or one that others wait for too.
-Misuse Pool::Impl::release_small_elsewhere(Carrier* carrier, Address address, StreamState& state,
-                                           StreamId stream, std::size_t bytes, bool* again) {
   StreamState* owner = nullptr;
   StreamState* user = nullptr;
   SmallCache::Block block{carrier, 0};
@@ -352,6 +309,20 @@ void Pool::Impl::send_home(const SmallCache::Block& block) {
   if (owner == nullptr) return;  // the pool was closed meanwhile
   const bool keeps = owner->keeps.load(std::memory_order_relaxed);
   if (Carrier* empty = owner->cache.give(block, keeps, kNever)) close_carrier(empty, *owner);
+}
+
+// Parked blocks join their neighbours; whether that left a handle wholly idle. REQUIRES: the
+// stream's mutex.
+bool Pool::Impl::unpark_small(StreamState& state) {
+  const Point passed = state.passed.load(std::memory_order_acquire);
+  bool idle = false;
+  state.cache.unpark([&](const SmallCache::Block& block, Point point) {
+    const bool waits = point > passed;
+    state.wanted |= waits;
+    Carrier* empty = state.cache.give(block, waits, point);
+    if (empty != nullptr) idle |= close_carrier(empty, state);
+  });
+  return idle;
 }
 
 // Gives back what a stream keeps for its next allocations: parked spans and empty carriers.

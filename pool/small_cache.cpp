@@ -5,6 +5,7 @@
 
 namespace forebay::pool {
 SmallCache::Block SmallCache::take_buddy(unsigned order) noexcept {
+  if (parked_[order].block) return unpark_one(order);
   BuddyChunk* chunk = chunks_.lowest(order);
   if (chunk == nullptr) return {};
   const std::uint64_t before = chunk->pending;
@@ -31,6 +32,28 @@ Carrier* SmallCache::give_buddy(BuddyChunk* chunk, std::uint32_t leaf, bool is_p
   }
   // The lower one stays, so that the upper end empties.
   return spare_chunk_->address < chunk->address ? chunk : std::exchange(spare_chunk_, chunk);
+}
+
+Carrier* SmallCache::park_buddy(Block block, Point point) noexcept {
+  Parked& place = parked_[block.carrier->slot(block.index).order];
+  if (place.block) return give(block, true, point);
+  place = {block, point};
+  ++parked_count_;
+  note_pending(static_cast<std::int64_t>(block_bytes(*block.carrier, block.index)));
+  return nullptr;
+}
+
+SmallCache::Block SmallCache::unpark_one(unsigned order) noexcept {
+  const Block block = std::exchange(parked_[order], {}).block;
+  --parked_count_;
+  note_pending(-static_cast<std::int64_t>(block_bytes(*block.carrier, block.index)));
+  return block;
+}
+
+bool SmallCache::parks_in(const Carrier* carrier) const noexcept {
+  return parks() && std::any_of(parked_.begin(), parked_.end(), [carrier](const Parked& parked) {
+           return parked.block.carrier == carrier;
+         });
 }
 
 // Keeps an empty page; returns the one that has to go for it.
@@ -195,6 +218,16 @@ std::string SmallCache::validate() const {
     for (std::size_t i = 0; i < ring.size(); ++i) pending += ring.at(i).bytes;
     foreign += ring.size();
   }
+  unsigned parked = 0;
+  for (const Parked& one : parked_) {
+    if (!one.block) continue;
+    ++parked;
+    if (one.block.carrier->slot(one.block.index).state != SlotState::away) {
+      return "cache: a parked block is not away";
+    }
+    pending += block_bytes(*one.block.carrier, one.block.index);
+  }
+  if (parked != parked_count_) return "cache: parked blocks differ from their count";
   if (foreign != foreign_count_) return "cache: foreign blocks differ from their count";
   if (pending != pending_) return "cache: pending bytes differ from their count";
   if (!chunks_.validate()) return "cache: the tree of chunks is out of order";

@@ -1,6 +1,7 @@
 // A stream's own small memory: its slab pages, its buddy chunks, and others' blocks that it freed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -45,6 +46,10 @@ class Ring {
   std::size_t head_ = 0, count_ = 0;
 };
 
+/// A buddy block that was freed waits for the next request of its size, one of each size, before it
+/// joins its neighbours: a pair splits and joins nothing. A miss sends them home before anything
+/// else is tried.
+///
 /// What a free leaves behind when it empties a carrier: a few empty ones stay, so that a pair at
 /// the edge of a page does not make and return it each time; further ones go back, so that they do
 /// not cut up the memory.
@@ -106,6 +111,26 @@ class SmallCache {
     if (page->in_use > 0) return nullptr;
     // One that is empty may stay as long as it is the only one with room.
     return page->next != nullptr || page->previous != nullptr ? page : spare(page);
+  }
+  /// The same, but a buddy block may be parked, which leaves it in use for its carrier. It is
+  /// pending, like what is free under `point`.
+  [[nodiscard]] Carrier* park(Block block, Point point) noexcept {
+    return is_slab(block.carrier) ? give(block, true, point) : park_buddy(block, point);
+  }
+  [[nodiscard]] bool parks() const noexcept { return parked_count_ > 0; }
+  [[nodiscard]] bool parks_in(const Carrier* carrier) const noexcept;
+  /// Forgets what is parked, calling `visit(block, point)` for each: a block in use, and the point
+  /// under which it may be given back.
+  template <typename Visit>
+  void unpark(Visit&& visit) {
+    for (unsigned order = 0; parked_count_ > 0; ++order) {
+      if (parked_[order].block) {
+        // Points of the queue only rise.
+        const Point latest = queue_tail_ == nullptr ? 0 : queue_tail_->last_point;
+        const Point point = std::max(parked_[order].point, latest);
+        visit(unpark_one(order), point);
+      }
+    }
   }
   /// The block becomes live; it stops being live, and is away.
   void occupy(Block block, StreamState* user, std::size_t requested, const char* tag) noexcept {
@@ -180,6 +205,12 @@ class SmallCache {
     return is_slab(&carrier) ? counts_[static_cast<const SlabPage&>(carrier).class_index()]
                              : counts_[kSlabClasses];
   }
+  struct Parked {
+    Block block;
+    Point point = 0;
+  };
+  [[nodiscard]] Carrier* park_buddy(Block block, Point point) noexcept;
+  [[nodiscard]] Block unpark_one(unsigned order) noexcept;
   [[nodiscard]] Carrier* spare(Carrier* page) noexcept;
   [[nodiscard]] Block take_buddy(unsigned order) noexcept;
   [[nodiscard]] Carrier* give_buddy(BuddyChunk* chunk, std::uint32_t leaf, bool is_pending,
@@ -221,8 +252,10 @@ class SmallCache {
   ChunkTree chunks_;
   std::array<Carrier*, 4> spare_pages_{};  // the latest that were emptied; some are in use again
   unsigned next_spare_ = 0;
-  BuddyChunk* spare_chunk_ = nullptr;  // a wholly empty one
-  Carrier* queue_head_ = nullptr;      // with something pending, by last_point
+  BuddyChunk* spare_chunk_ = nullptr;        // a wholly empty one
+  std::array<Parked, kMaxOrders> parked_{};  // by order
+  unsigned parked_count_ = 0;
+  Carrier* queue_head_ = nullptr;  // with something pending, by last_point
   Carrier* queue_tail_ = nullptr;
   std::vector<Carrier*> carriers_;
   std::array<Ring<Foreign>, kClassKeys> foreign_;

@@ -2,20 +2,24 @@
 #include <algorithm>
 #include <utility>
 
-#include "pool/pool_impl.hpp"
+#include "pool/hit_path.hpp"
 #include "pool/units.hpp"
 
 namespace forebay::pool {
+
+// The block that begins at an address, kNoExtent if none does.
+ExtentId Pool::Impl::span_at(Address address) {
+  const ExtentId id = index_.lone_span(address);
+  if (id != kNoExtent) return id;
+  const std::lock_guard engine_lock(engine_mutex_);
+  return index_.span(address);
+}
 
 // The block that begins at an address, with its user's mutex locked; null, with nothing locked, if
 // none does.
 SpanBlock* Pool::Impl::lock_span(Address address, StateLock* lock) {
   while (true) {
-    ExtentId id = index_.lone_span(address);
-    if (id == kNoExtent) {
-      const std::lock_guard engine_lock(engine_mutex_);
-      id = index_.span(address);
-    }
+    const ExtentId id = span_at(address);
     if (id == kNoExtent) return nullptr;
     SpanBlock& block = blocks_.at(id);
     StreamState* user = block.user.load(std::memory_order_acquire);
@@ -28,37 +32,18 @@ SpanBlock* Pool::Impl::lock_span(Address address, StateLock* lock) {
   }
 }
 
-// REQUIRES: the stream's mutex.
-void* Pool::Impl::hand_out(SpanBlock& block, const Request& request, StreamState& state,
-                           Rung rung) {
-  block.requested = request.bytes;
-  block.tag = request.tag;
-  block.shared = false;
-  block.freed.store(false, std::memory_order_relaxed);
-  ++state.counters.span_blocks;
-  state.counters.span_bytes += block.bytes;
-  account_in(state, request.bytes, block.bytes, rung);
-  return reinterpret_cast<void*>(block.address);
-}
-
 // Allocating -------------------------------------------------------------------------------------
-
-// The hit path: one lock, a few entries. Null if the cache has none, or the state does not stand
-// for the stream any more.
-void* Pool::Impl::take_parked(const Request& request, StreamState& state, StreamId stream) {
-  const std::lock_guard lock(state.mutex);
-  if (!serves(state, stream)) return nullptr;
-  const ExtentId id = state.spans.take(request.span, request.alignment);
-  return id == kNoExtent ? nullptr : hand_out(blocks_.at(id), request, state, Rung::cache);
-}
 
 // Null if it has to be tried again: the state does not stand for the stream any more, or a carrier
 // has room for the block.
 void* Pool::Impl::allocate_span(const Request& request, StreamState& state, StreamId stream) {
-  if (void* block = take_parked(request, state, stream)) return block;
   {
     const std::lock_guard lock(state.mutex);
     if (!serves(state, stream)) return nullptr;
+    if (void* block = HitPath::unpark(*this, request.bytes, request.span, request.alignment,
+                                      request.tag, state)) {
+      return block;
+    }
   }
   unpark(state);
   bool tick = false;
@@ -94,21 +79,23 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   block.id = id;
   block.address = extent.address;
   block.bytes = extent.bytes;
-  void* pointer = hand_out(block, request, state, rung);
+  void* pointer = hand_out(block, request.bytes, request.tag, state, rung);
   block.user.store(&state, std::memory_order_release);
   sample_levels();
   return pointer;
 }
 
-// Gives what a stream has parked back to the engine; whether there was any.
+// Sends home what a stream has parked; whether there was any.
 bool Pool::Impl::unpark(StreamState& state) {
   bool record = false;
   {
     const std::lock_guard lock(state.mutex);
-    if (state.spans.empty()) return false;
+    if (state.spans.empty() && !state.cache.parks()) return false;
+    bool idle = unpark_small(state);
     const std::lock_guard engine_lock(engine_mutex_);
     if (closed()) return false;
-    record = point_due(state, give_back_parked(state, state.spans.size()));
+    idle |= give_back_parked(state, state.spans.size());
+    record = point_due(state, idle);
   }
   if (record) record_point(state);
   return true;
@@ -155,46 +142,17 @@ SpanBlock* Pool::Impl::lock_live_span(Address address, std::size_t bytes, StateL
   return nullptr;
 }
 
-Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId stream,
-                                std::size_t bytes, bool* again) {
-  StateLock lock;
-  Misuse misuse = Misuse::none;
-  SpanBlock* block = lock_live_span(address, bytes, &lock, &misuse, again);
-  if (block == nullptr) return misuse;
-  if (block->user.load(std::memory_order_relaxed) != &state || block->shared ||
-      state.keeps.load(std::memory_order_relaxed)) {
-    lock.unlock();
-    return release_span_elsewhere(address, state, stream, bytes, again);
-  }
-  if (!serves(state, stream)) {
-    *again = true;
-    return Misuse::none;
-  }
-  // The hit path: it is parked.
-  block->freed.store(true, std::memory_order_relaxed);
-  --state.counters.span_blocks;
-  state.counters.span_bytes -= block->bytes;
-  account_out(state, block->requested, block->bytes);
-  ++state.uncovered;
-  const bool large = block->bytes >= traits_.granularity;
-  bool record = false;
-  state.spans.park({block->bytes, address, block->id, state.next_point});
-  if (state.spans.size() > config_.parked_spans) [[unlikely]] {
-    // Half of them at once, so that this is rare.
-    const std::lock_guard engine_lock(engine_mutex_);
-    give_back_parked(state, state.spans.size() - config_.parked_spans / 2);
-    record = is_scattered(state);
-  }
-  record |= point_due(state, large);
-  if (record) state.span_calls = 0;
-  lock.unlock();
-  if (record) record_point(state);
-  return Misuse::none;
+// Half of what is parked goes back at once, so that this is rare. Whether a point should be
+// recorded. REQUIRES: the stream's mutex.
+bool Pool::Impl::park_fewer(StreamState& state) {
+  const std::lock_guard engine_lock(engine_mutex_);
+  give_back_parked(state, state.spans.size() - config_.parked_spans / 2);
+  return is_scattered(state);
 }
 
 // A free on another stream than the block's own, or one that others wait for too.
-Misuse Pool::Impl::release_span_elsewhere(Address address, StreamState& state, StreamId stream,
-                                          std::size_t bytes, bool* again) {
+Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId stream,
+                                std::size_t bytes, bool* again) {
   {
     const std::lock_guard lock(state.mutex);
     if (!serves(state, stream)) {

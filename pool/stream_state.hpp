@@ -49,13 +49,13 @@ struct alignas(64) StreamState {
   // mutex guards what follows.
   std::atomic<StreamId> stream{0};  // written under both mutexes
   bool open = false;
-  bool retiring = false;          // waits for its last points, then closes
-  bool is_arena = false;          // serves the captures of `stream`
-  StreamState* arena = nullptr;   // the arena of this stream, once it has one
-  Point next_point = 1;           // what the next free carries
-  std::uint32_t span_calls = 0;   // of the engine since the last tick
-  std::uint64_t uncovered = 0;    // frees that carry next_point
-  std::uint64_t record_from = 0;  // … from so many on a point is thought of again
+  bool retiring = false;                     // waits for its last points, then closes
+  bool is_arena = false;                     // serves a capture of `stream`
+  std::atomic<StreamState*> arena{nullptr};  // where the stream allocates while it captures
+  Point next_point = 1;                      // what the next free carries
+  std::uint32_t span_calls = 0;              // of the engine since the last tick
+  std::uint64_t uncovered = 0;               // frees that carry next_point
+  std::uint64_t record_from = 0;             // … from so many on a point is thought of again
   // How badly others want the next point: see Pool::Impl::point_pays.
   std::uint32_t calm = 1;             // by how many times points are rarer than configured
   bool wanted = false;                // what waits for it lies in no cache of this stream

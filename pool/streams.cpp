@@ -70,7 +70,7 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
   state->stream = stream;
   state->is_arena = false;
   state->keeps = false;
-  state->arena = nullptr;
+  state->arena.store(nullptr, std::memory_order_relaxed);
   state->retiring = false;
   state->uncovered = state->record_from = 0;
   state->calm = 1;
@@ -79,23 +79,6 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
   state->next_point = std::max(state->next_point, point_floor_);
   state->open = true;
   return *state;
-}
-
-StreamState& Pool::Impl::arena_of(StreamState& state) {
-  const std::unique_lock registry(registry_mutex_);
-  {
-    const std::lock_guard lock(state.mutex);
-    if (state.arena != nullptr) return *state.arena;
-  }
-  StreamState& arena = new_state(state.stream);
-  {
-    const std::lock_guard lock(arena.mutex);
-    arena.is_arena = true;
-    arena.keeps = true;
-  }
-  const std::lock_guard lock(state.mutex);
-  state.arena = &arena;
-  return arena;
 }
 
 std::vector<StreamState*> Pool::Impl::open_states() const {
@@ -146,24 +129,6 @@ void Pool::Impl::date_peaks(StreamState& state) noexcept {
   if (state.allocated.now > fold_quantum_) fold_locked(state);
 }
 
-// Everything of an arena becomes its stream's, free from `point` on.
-void Pool::Impl::inherit(StreamState& arena, StreamState& state, Point point) {
-  const bool first = state.owner < arena.owner;
-  const std::lock_guard lower(first ? state.mutex : arena.mutex);
-  const std::lock_guard upper(first ? arena.mutex : state.mutex);
-  arena.keeps = false;
-  while (!arena.cache.carriers().empty()) {
-    Carrier* carrier = arena.cache.carriers().back();
-    arena.cache.remove(carrier);
-    carrier->last_point = point;
-    state.cache.add(carrier);
-    carrier->owner.store(&state, std::memory_order_release);
-  }
-  const std::lock_guard engine_lock(engine_mutex_);
-  engine_.restamp(arena.owner, {state.owner, point});
-  deferred_.pass_on(arena, {&state, state.stream, point});
-}
-
 bool Pool::Impl::retire_stream(StreamId stream) noexcept {
   if (watch_ != nullptr) discharge(0, &stream);
   if (retire(stream)) return true;
@@ -182,7 +147,6 @@ bool Pool::Impl::retire(StreamId stream) {
     state = found->second;
     streams_.erase(found);
   }
-  StreamState* arena = nullptr;
   Point last = 0;
   {
     const std::lock_guard lock(state->mutex);
@@ -194,19 +158,11 @@ bool Pool::Impl::retire(StreamId stream) {
     streams_[stream] = state;
     return false;
   }
-  {
-    const std::lock_guard lock(state->mutex);
-    arena = std::exchange(state->arena, nullptr);
-  }
-  // The point that was just recorded covers what the arena's frees wait for.
-  if (arena != nullptr) inherit(*arena, *state, last);
+  // The point that was just recorded covers what the arenas' frees wait for.
+  for (StreamState* arena : take_arenas(stream)) close_arena(*arena, *state, &last);
   {
     const std::lock_guard lock(state->mutex);
     state->retiring = true;
-  }
-  if (arena != nullptr) {
-    const std::lock_guard lock(arena->mutex);
-    arena->retiring = true;
   }
   // Also those that were retired before: streams that come and go leave nothing behind that way,
   // even if nobody ever misses.

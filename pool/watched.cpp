@@ -48,12 +48,13 @@ void* Pool::Impl::allocate_watched(std::size_t bytes, StreamId stream,
 void* Pool::Impl::allocate_guarded(std::size_t bytes, StreamId stream,
                                    const AllocateOptions& options) {
   const std::size_t alignment = std::max(options.alignment, kMinAlignment);
-  if (options.capture || !is_power_of_two(alignment) || alignment > traits_.granularity ||
-      bytes > config_.capacity || closed()) {
+  if (!is_power_of_two(alignment) || alignment > traits_.granularity || bytes > config_.capacity ||
+      closed()) {
     return nullptr;
   }
   StreamState* state = state_of(stream);
-  if (state == nullptr) return nullptr;
+  // Not for a capture, whose memory stays.
+  if (state == nullptr || state->arena.load(std::memory_order_acquire) != nullptr) return nullptr;
   poll_everybody();  // freed ones go back first
   const std::size_t region_bytes = round_up(bytes, traits_.granularity);
   {

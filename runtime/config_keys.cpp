@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 2> kExports{"none", "fd"};
 constexpr std::array<std::string_view, 2> kMisuse{"log", "abort"};
 constexpr std::array<std::string_view, 2> kMiss{"map_first", "steal_first"};
 constexpr std::array<std::string_view, 3> kStacks{"off", "sampled", "all"};
+constexpr std::array<std::string_view, 3> kTiers{"auto", "interpret", "compile"};
 constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
 
 /// What a pool must have for a key to do anything: pooling (as against passthrough), or handles too
@@ -310,6 +311,18 @@ void add_kernel_cache(std::vector<Key>& keys, const char* pointer, const char* d
                   [](const Config&) { return std::string(); }});
 }
 
+/// What concerns kernels that are made in the background.
+void add_background(std::vector<Key>& keys, const char* pointer, const char* description,
+                    Range range, std::function<Field(Config&)> field) {
+  const auto idle = [](const Config& c) -> std::string {
+    if (c.fusion.tier == FusionTier::automatic) return {};
+    return c.fusion.tier == FusionTier::compile ? "/fusion/tier is \"compile\""
+                                                : "/fusion/tier is \"interpret\"";
+  };
+  keys.push_back({pointer, description, range, std::move(field), idle,
+                  [](const Config&) { return std::string(); }});
+}
+
 void add(
     std::vector<Key>& keys, const char* pointer, const char* description, Range range,
     std::function<Field(Config&)> field,
@@ -331,6 +344,11 @@ std::vector<Key> make_table() {
   add(keys, "/fusion/pinned_fraction",
       "Share of the pool's capacity that one expression alone may keep alive.", {0, 1, false},
       [](Config& c) { return &c.fusion.pinned_fraction; });
+  add(keys, "/fusion/tier",
+      "How programs run on a CUDA device: interpreted at once until their kernels, made in the "
+      "background, are ready; interpreted wherever that is possible; or by their kernels "
+      "alone, after a wait.",
+      {}, [](Config& c) { return &c.fusion.tier; });
   add(keys, "/upload/ring_bytes", "Pinned memory through which transfers go.",
       {64 * kKiB, 32 * kMiB, false}, [](Config& c) { return &c.upload.ring_bytes; });
   add(
@@ -346,8 +364,21 @@ std::vector<Key> make_table() {
   add(keys, "/kernels/compiler_cache", "Whether NVRTC may use its own cache on disk.", {},
       [](Config& c) { return &c.kernels.compiler_cache; });
   add(keys, "/kernels/prepare",
-      "Whether opening a CUDA device opens NVRTC and warms it up, on a thread beside it.", {},
-      [](Config& c) { return &c.kernels.prepare; });
+      "Whether opening a CUDA device opens NVRTC and warms it up, on a thread beside it, where "
+      "programs wait for it: without the interpreter, or with /fusion/tier \"compile\".",
+      {}, [](Config& c) { return &c.kernels.prepare; });
+  add_background(
+      keys, "/kernels/compile_after",
+      "Runs of a program after which its kernel is made in the background: one run alone "
+      "gains nothing from it.",
+      {1, 1'000'000, false}, [](Config& c) { return &c.kernels.compile_after; });
+  add_background(keys, "/kernels/compile_threads", "Threads that make kernels in the background.",
+                 {1, 16, false}, [](Config& c) { return &c.kernels.compile_threads; });
+  add_background(
+      keys, "/kernels/queue",
+      "Kernels that wait for them; the one whose program was used longest ago goes first, "
+      "and comes back with its next use.",
+      {1, 4096, false}, [](Config& c) { return &c.kernels.queue; });
   add(keys, "/kernels/cache/enabled",
       "Whether compiled kernels are kept on disk, for later processes.", {},
       [](Config& c) { return &c.kernels.cache.enabled; });
@@ -434,28 +465,6 @@ std::string limits(const Key& key) {
   return text + " from " + text_of(key.range.least, size) + " to " + text_of(key.range.most, size);
 }
 
-/// Insertions, deletions and replacements between two texts.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j < row.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row.back();
-}
-
-std::string_view object_of(std::string_view pointer) {
-  return pointer.substr(0, pointer.rfind('/'));
-}
-
-std::string_view last_name(std::string_view pointer) {
-  return pointer.substr(pointer.rfind('/') + 1);
-}
-
 }  // namespace
 
 const std::vector<Key>& all() {
@@ -474,6 +483,7 @@ std::vector<std::string_view> choices(const Key& key) {
   if (std::holds_alternative<pool::MisusePolicy*>(field)) return {kMisuse.begin(), kMisuse.end()};
   if (std::holds_alternative<pool::MissPolicy*>(field)) return {kMiss.begin(), kMiss.end()};
   if (std::holds_alternative<pool::StackMode*>(field)) return {kStacks.begin(), kStacks.end()};
+  if (std::holds_alternative<FusionTier*>(field)) return {kTiers.begin(), kTiers.end()};
   if (std::holds_alternative<LogLevel*>(field)) return {kLevels.begin(), kLevels.end()};
   return {};
 }
@@ -531,28 +541,6 @@ void check(const Config& config, std::string_view name) {
     const std::string wrong = complaint(key, config);
     if (!wrong.empty()) throw ConfigError(std::string(name) + ": " + key.pointer + ": " + wrong);
   }
-}
-
-std::string nearest(std::string_view pointer) {
-  pointer = pointer.substr(0, 80);  // bounds the work; no key is as long
-  std::string best;
-  std::size_t best_distance = SIZE_MAX;
-  const auto consider = [&](std::string_view candidate) {
-    // A right name in a wrong object says more than a right object around a wrong name.
-    const std::size_t far = 4 * distance(last_name(pointer), last_name(candidate)) +
-                            distance(object_of(pointer), object_of(candidate));
-    if (far < best_distance) {
-      best_distance = far;
-      best = candidate;
-    }
-  };
-  for (const Key& key : all()) {
-    consider(key.pointer);
-    for (auto end = key.pointer.rfind('/'); end > 0; end = key.pointer.rfind('/', end - 1)) {
-      consider(std::string_view(key.pointer).substr(0, end));
-    }
-  }
-  return best;
 }
 
 std::string guide() {

@@ -16,9 +16,10 @@ namespace forebay::config_keys {
 /// Where a key's value lies in a Config; the type decides how it is written in JSON: a size_t is a
 /// size in bytes, a uint32_t a count, a string the path of a folder, an enumeration one of its
 /// names.
-using Field = std::variant<std::size_t*, std::uint32_t*, double*, bool*, std::string*,
-                           pool::PoolMode*, pool::PoolBacking*, pool::PoolPeers*, pool::PoolExport*,
-                           pool::MisusePolicy*, pool::MissPolicy*, pool::StackMode*, LogLevel*>;
+using Field =
+    std::variant<std::size_t*, std::uint32_t*, double*, bool*, std::string*, pool::PoolMode*,
+                 pool::PoolBacking*, pool::PoolPeers*, pool::PoolExport*, pool::MisusePolicy*,
+                 pool::MissPolicy*, pool::StackMode*, FusionTier*, LogLevel*>;
 
 /// The limits of a number; both ends belong to it. They are below 2^53, so doubles hold them.
 struct Range {

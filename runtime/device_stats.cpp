@@ -64,13 +64,17 @@ ordered_json kernels_json(const KernelCounters& kernels) {
           {"failed", read(kernels.failed)},
           {"interpreted_launches", read(kernels.interpreted_launches)},
           {"compiled_launches", read(kernels.compiled_launches)},
-          {"compile_us", read(kernels.compile_us)}};
+          {"compile_us", read(kernels.compile_us)},
+          {"compile_wait_us", read(kernels.compile_wait_us)},
+          {"queued", read(kernels.queued)},
+          {"dropped", read(kernels.dropped)}};
 }
 
 ordered_json fusion_json(const FusionCounters& fusion) {
   return {{"programs", read(fusion.programs)},
           {"operations", read(fusion.operations)},
           {"launches", read(fusion.launches)},
+          {"reused", read(fusion.reused)},
           {"plans", read(fusion.plans)},
           {"ends",
            {{"read", read(fusion.ends.read)},
@@ -79,6 +83,14 @@ ordered_json fusion_json(const FusionCounters& fusion) {
             {"max_height", read(fusion.ends.max_height)},
             {"pinned_bytes", read(fusion.ends.pinned_bytes)},
             {"consumer", read(fusion.ends.consumer)}}}};
+}
+
+ordered_json graphs_json(const GraphCounters& graphs) {
+  return {{"live", read(graphs.live)},
+          {"captured", read(graphs.captured)},
+          {"replays", read(graphs.replays)},
+          {"updated", read(graphs.updated)},
+          {"rebuilt", read(graphs.rebuilt)}};
 }
 
 ordered_json pool_json(const pool::Pool& pool, StatsDetail detail) {
@@ -110,6 +122,7 @@ std::string Device::make_stats_json(StatsDetail detail) const {
   document["kernels"] = kernels_json(counters_.kernels);
   document["fusion"] = fusion_json(counters_.fusion);
   document["autograd"] = {{"live_nodes", read(counters_.autograd.live_nodes)}};
+  document["graphs"] = graphs_json(counters_.graphs);
   document["events"] = read(counters_.events);
   document["tensor_tables"] = read(counters_.tensor_tables);
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -1,12 +1,13 @@
 #include "compute/cuda/cuda_backend.hpp"
 
-#include <array>
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "compute/cuda/codegen.hpp"
-#include "compute/cuda/cuda_executor.hpp"
+#include "compute/cuda/cuda_graph.hpp"
+#include "compute/cuda/executors.hpp"
 #include "compute/cuda/matmul_runner.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "compute/cuda/transfer_ring.hpp"
@@ -26,9 +27,11 @@ constexpr std::size_t kMailboxes = 1024;
 class CudaBackend final : public compute::Backend {
  public:
   explicit CudaBackend(CudaDevice& device)
-      : device_(device), scratch_(device), matmul_(device, scratch_), ring_(device) {
-    executors_[0] = std::make_unique<CudaExecutor>(device, scratch_);
-  }
+      : device_(device),
+        scratch_(device),
+        executors_(make_executors(device, scratch_)),
+        matmul_(device, scratch_),
+        ring_(device) {}
 
   ~CudaBackend() override {
     pool::Pool(device_.pinned_pool()).deallocate(mailboxes_, device_.default_stream().id());
@@ -49,6 +52,9 @@ class CudaBackend final : public compute::Backend {
     }
     return {static_cast<std::uint64_t*>(mailboxes_), kMailboxes};
   }
+
+  void warm_up() override { ring_.prepare(); }
+  bool prepare(std::chrono::milliseconds limit) override { return device_.kernels().settle(limit); }
 
   void matmul(const compute::MatmulArgs& args, const Stream& stream) override {
     matmul_.run(args, stream);
@@ -89,6 +95,20 @@ class CudaBackend final : public compute::Backend {
     device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
   }
 
+  [[nodiscard]] bool prepare_capture(const Stream& stream) override {
+    (void)scratch_.reduction(stream);
+    return true;
+  }
+  void begin_capture(const Stream& stream) override { cuda::begin_capture(device_, stream); }
+  [[nodiscard]] std::unique_ptr<compute::Recording> end_capture(
+      const Stream& stream, compute::Recording* earlier) override {
+    return cuda::end_capture(device_, stream, dynamic_cast<CudaGraph*>(earlier),
+                             scratch_.share(stream));
+  }
+  void abandon_capture(const Stream& stream) noexcept override {
+    cuda::abandon_capture(device_, stream);
+  }
+
  private:
   CUfunction function_for(const CustomKernel& kernel) {
     const auto found = custom_.find(&kernel);
@@ -101,7 +121,7 @@ class CudaBackend final : public compute::Backend {
 
   CudaDevice& device_;
   StreamScratch scratch_;
-  std::array<std::unique_ptr<compute::Executor>, 1> executors_;
+  std::vector<std::unique_ptr<compute::Executor>> executors_;
   MatmulRunner matmul_;
   TransferRing ring_;
   std::unordered_map<const CustomKernel*, CUfunction> custom_;

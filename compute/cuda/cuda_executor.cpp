@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "compute/cuda/launch_plan.hpp"
-#include "runtime/cuda/kernel_cache.hpp"
 
 namespace forebay::cuda {
 
@@ -13,9 +12,10 @@ using compute::Readiness;
 
 Readiness CudaExecutor::run(const Program& program, const Binding& binding, const Stream& stream) {
   device_.make_current();
-  const Kernel& kernel = kernel_of(program);
+  Kernel& kernel = kernel_of(program);
   LaunchPlan launch = plan_launch(program, kernel.shape, binding, device_.info().multiprocessors);
   if (launch.blocks == 0) return Readiness::done;
+  if (kernel.function == nullptr && !ready(kernel, program)) return Readiness::not_ready;
   if (program.reduction && launch.choices.plan.splits > 1) {
     launch.choices.scratch = scratch_.reduction(stream);
   }
@@ -34,12 +34,29 @@ Readiness CudaExecutor::run(const Program& program, const Binding& binding, cons
   return Readiness::done;
 }
 
-const CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program) {
-  if (const Kernel* const known = program.prepared.find<Kernel>(this)) return *known;
-  const CUfunction function =
-      device_.kernels().get(generate_kernel(program), kernel_entry(program));
-  return program.prepared.keep(this,
-                               std::make_shared<Kernel>(Kernel{kernel_shape(program), function}));
+CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program) {
+  if (Kernel* const known = program.prepared.find<Kernel>(this)) return *known;
+  auto kernel = std::make_shared<Kernel>();
+  kernel->shape = kernel_shape(program);
+  return program.prepared.keep(this, std::move(kernel));
+}
+
+bool CudaExecutor::ready(Kernel& kernel, const Program& program) {
+  if (wait_ == KernelWait::wait) {
+    kernel.function = kernels_.get(generate_kernel(program), kernel_entry(program));
+    return true;
+  }
+  if (kernel.background != nullptr) {
+    kernel.function = kernel.background->function();
+    if (kernel.function != nullptr) return true;
+  } else {
+    if (++kernel.runs < device_.config().kernels.compile_after) return false;
+    // The program may be forgotten before its kernel is made.
+    kernel.background = kernels_.background([copy = program] { return generate_kernel(copy); },
+                                            kernel_entry(program));
+  }
+  kernels_.want(kernel.background);
+  return false;
 }
 
 }  // namespace forebay::cuda

@@ -3,23 +3,36 @@
 
 #include <cuda.h>
 
+#include <cstdint>
+#include <memory>
+
 #include "compute/cuda/codegen.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "forebay/compute/backend.hpp"
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/kernel_cache.hpp"
 
 namespace forebay::cuda {
 
-/// One kernel a program; always ready, since the first run of a program waits for its compilation.
+/// Whether the first run of a program waits for its kernel, or the executor answers `not_ready`
+/// until the kernel was made in the background.
+enum class KernelWait : std::uint8_t { wait, background };
+
+/// One kernel a program. In the background it is wanted from the run on that
+/// `kernels.compile_after` says; a program whose kernel cannot be made is never ready. Such runs
+/// neither compile nor load, so they may be part of a capture.
 ///
 /// Thread safety: none; the backend's calls are serialised.
 /// Cost of a warm run beyond the driver's own: the kernel lies with its program, and about a
 /// hundred bytes of parameters are put together.
 class CudaExecutor final : public compute::Executor {
  public:
-  CudaExecutor(CudaDevice& device, StreamScratch& scratch) : device_(device), scratch_(scratch) {}
+  CudaExecutor(CudaDevice& device, StreamScratch& scratch, KernelCache& kernels, KernelWait wait)
+      : device_(device), scratch_(scratch), kernels_(kernels), wait_(wait) {}
 
-  [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
+  [[nodiscard]] std::string_view name() const noexcept override {
+    return wait_ == KernelWait::wait ? "cuda" : "cuda-background";
+  }
   /// Throws CompileError, OutOfMemory, DriverError.
   compute::Readiness run(const compute::Program& program, const compute::Binding& binding,
                          const Stream& stream) override;
@@ -28,11 +41,17 @@ class CudaExecutor final : public compute::Executor {
   struct Kernel {
     KernelShape shape;
     CUfunction function = nullptr;
+    std::shared_ptr<BackgroundKernel> background;
+    std::uint32_t runs = 0;  ///< without it
   };
-  const Kernel& kernel_of(const compute::Program& program);
+  [[nodiscard]] Kernel& kernel_of(const compute::Program& program);
+  /// Sets the function if it is there; asks for it if it should be.
+  [[nodiscard]] bool ready(Kernel& kernel, const compute::Program& program);
 
   CudaDevice& device_;
   StreamScratch& scratch_;
+  KernelCache& kernels_;
+  const KernelWait wait_;
 };
 
 }  // namespace forebay::cuda

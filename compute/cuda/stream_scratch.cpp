@@ -1,6 +1,7 @@
 #include "compute/cuda/stream_scratch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace forebay::cuda {
 namespace {
@@ -10,25 +11,18 @@ constexpr std::size_t kTicketBytes = std::size_t{kSplitBlocks} * 4;
 
 }  // namespace
 
-StreamScratch::~StreamScratch() {
-  for (const Entry& entry : entries_) give_back(entry);
-}
-
 ReduceScratch StreamScratch::reduction(const Stream& stream) {
   Entry& mine = entry(stream);
   if (mine.reduction == nullptr) {
-    void* const memory = allocate(kPartialBytes + kTicketBytes, stream);
+    std::shared_ptr<void> memory = allocate(kPartialBytes + kTicketBytes, stream);
     const driver::CudaApi& api = device_.api();
-    const CUresult result =
-        api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(memory) + kPartialBytes, 0, kSplitBlocks,
-                             static_cast<CUstream>(stream.native()));
-    if (result != CUDA_SUCCESS) {
-      pool::Pool(device_.pool()).deallocate(memory, stream.id());
-      throw_driver_error(api, result, "cuMemsetD32Async");
-    }
-    mine.reduction = memory;
+    check(api,
+          api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(memory.get()) + kPartialBytes, 0,
+                               kSplitBlocks, static_cast<CUstream>(stream.native())),
+          "cuMemsetD32Async");
+    mine.reduction = std::move(memory);
   }
-  return {mine.reduction, static_cast<std::byte*>(mine.reduction) + kPartialBytes};
+  return {mine.reduction.get(), static_cast<std::byte*>(mine.reduction.get()) + kPartialBytes};
 }
 
 void* StreamScratch::workspace(const Stream& stream) {
@@ -36,7 +30,11 @@ void* StreamScratch::workspace(const Stream& stream) {
   if (mine.workspace == nullptr) {
     mine.workspace = allocate(device_.config().matmul.workspace_bytes, stream);
   }
-  return mine.workspace;
+  return mine.workspace.get();
+}
+
+std::shared_ptr<void> StreamScratch::share(const Stream& stream) {
+  return std::make_shared<Entry>(entry(stream));
 }
 
 StreamScratch::Entry& StreamScratch::entry(const Stream& stream) {
@@ -47,21 +45,14 @@ StreamScratch::Entry& StreamScratch::entry(const Stream& stream) {
     entries_.splice(entries_.begin(), entries_, found);
     return entries_.front();
   }
-  if (entries_.size() == kStreams) {
-    give_back(entries_.back());
-    entries_.pop_back();
-  }
-  return entries_.emplace_front(Entry{stream});
+  if (entries_.size() == kStreams) entries_.pop_back();
+  return entries_.emplace_front(Entry{stream, nullptr, nullptr});
 }
 
-void StreamScratch::give_back(const Entry& entry) noexcept {
-  pool::Pool memory = device_.pool();
-  memory.deallocate(entry.reduction, entry.stream.id());
-  memory.deallocate(entry.workspace, entry.stream.id());
-}
-
-void* StreamScratch::allocate(std::size_t bytes, const Stream& stream) {
-  return pool::Pool(device_.pool()).allocate(bytes, stream.id(), {.tag = "compute.scratch"});
+std::shared_ptr<void> StreamScratch::allocate(std::size_t bytes, const Stream& stream) {
+  pool::Pool pool = device_.pool();
+  void* const memory = pool.allocate(bytes, stream.id(), {.tag = "compute.scratch"});
+  return {memory, [pool, id = stream.id()](void* block) mutable { pool.deallocate(block, id); }};
 }
 
 }  // namespace forebay::cuda

@@ -42,6 +42,15 @@ std::shared_ptr<CudaMallocSource> make_memory(const std::shared_ptr<Context>& co
   return std::make_shared<CudaMallocSource>(context, peers);
 }
 
+/// Whether programs run before they are compiled.
+bool interprets([[maybe_unused]] const Config& config) {
+#ifdef FOREBAY_HAVE_INTERPRETER
+  return config.fusion.tier != FusionTier::compile;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 /// A stream of the device; a created one ends with its last handle.
@@ -116,10 +125,11 @@ std::shared_ptr<CudaDevice> CudaDevice::open(std::shared_ptr<const CudaApi> api,
   CUdevice device = 0;
   check(*api, api->cuDeviceGet(&device, index), "cuDeviceGet");
 
-  // On its own thread beside the making of the context, which takes longer.
+  // On its own thread beside the making of the context, which takes longer. Where programs are
+  // interpreted at first, nobody waits for it, and a process that finds all on disk needs it late.
   auto compiler = std::make_unique<Compiler>(
       api->version, CompileOptions{info.architecture, config.kernels.compiler_cache});
-  if (config.kernels.prepare) {
+  if (config.kernels.prepare && !interprets(config)) {
     compiler->prepare();
   }
   const auto start = std::chrono::steady_clock::now();
@@ -143,7 +153,7 @@ CudaDevice::CudaDevice(DeviceInfo info, Config config, std::shared_ptr<Context> 
       pinned_memory_(std::make_shared<CudaPinnedSource>(context_)),
       timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
       pinned_timeline_(std::make_shared<CudaTimeline>(context_, counters_.events)),
-      kernels_(std::make_unique<KernelCache>(*this, std::move(compiler),
+      kernels_(std::make_shared<KernelCache>(*this, std::move(compiler),
                                              make_disk_cache(config_.kernels.cache))) {
   if (config_.pinned.capacity == 0) {
     constexpr std::size_t kPinnedCapacity = std::size_t{1} << 30;

@@ -67,7 +67,7 @@ class CudaDevice final : public Device {
   // One for each pool: each numbers the points of a stream by itself.
   std::shared_ptr<CudaTimeline> timeline_;
   std::shared_ptr<CudaTimeline> pinned_timeline_;
-  std::unique_ptr<KernelCache> kernels_;
+  std::shared_ptr<KernelCache> kernels_;
   std::mutex streams_mutex_;
   std::unordered_map<pool::StreamId, CUstream> streams_;  // streams_mutex_
 };

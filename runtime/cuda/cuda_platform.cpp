@@ -26,6 +26,13 @@ std::shared_ptr<const driver::CudaApi> driver_api() {
   return api;
 }
 
+/// How programs run at first.
+#ifdef FOREBAY_HAVE_INTERPRETER
+constexpr const char* kTiers = "";
+#else
+constexpr const char* kTiers = "; built without nvcc, so programs wait for NVRTC at first";
+#endif
+
 std::string gibibytes(std::size_t bytes) {
   const std::size_t tenths = (bytes >> 20) * 10 / 1024;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
@@ -40,7 +47,7 @@ DeviceReport report(const driver::CudaApi& api, int index) {
     line.detail = gibibytes(info.total_bytes) + ", " + info.architecture + ", " +
                   std::to_string(info.multiprocessors) + " multiprocessors, driver for CUDA " +
                   std::to_string(api.version / 1000) + "." +
-                  std::to_string(api.version % 1000 / 10);
+                  std::to_string(api.version % 1000 / 10) + kTiers;
   } catch (const Error& error) {
     line.detail = error.what();
   }

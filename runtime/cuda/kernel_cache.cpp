@@ -7,14 +7,15 @@
 #include "forebay/runtime/log.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/kernel_key.hpp"
+#include "runtime/process.hpp"
 
 namespace forebay::cuda {
 
 namespace {
 
-void count(Counter& counter, std::uint64_t more = 1) {
-  counter.fetch_add(more, std::memory_order_relaxed);
-}
+/// How long the end of a device waits for a compilation under way. Most take less, and what takes
+/// longer ends by itself.
+constexpr std::chrono::milliseconds kCloseWait{1000};
 
 /// Whether the driver refuses what it was given, as against not being able to load anything now.
 bool speaks_against_image(int code) {
@@ -41,10 +42,33 @@ std::unique_ptr<DiskCache> make_disk_cache(const KernelCacheConfig& config) {
       DiskCache::Options{config.folder, config.max_bytes, config.max_entries, warn});
 }
 
+KernelCache::KernelCache(CudaDevice& device, std::unique_ptr<Compiler> compiler,
+                         std::unique_ptr<DiskCache> disk)
+    : generation_(process::generation()),
+      device_(device),
+      compiler_(std::move(compiler)),
+      disk_(std::move(disk)),
+      queue_({device.config().kernels.compile_threads, device.config().kernels.queue},
+             device.counters().kernels) {}
+
 KernelCache::~KernelCache() { clear(); }
 
 CUfunction KernelCache::get(std::string_view source, const std::string& entry) {
-  device_.make_current();
+  return find(source, entry, Caller::waiting);
+}
+
+std::shared_ptr<BackgroundKernel> KernelCache::background(std::function<std::string()> source,
+                                                          std::string entry) {
+  return std::make_shared<BackgroundKernel>(
+      [cache = weak_from_this(), source = std::move(source), entry = std::move(entry)] {
+        const std::shared_ptr<KernelCache> self = cache.lock();
+        if (self == nullptr) throw ClosedError("the device of a kernel was closed");
+        return self->find(source(), entry, Caller::queue);
+      });
+}
+
+CUfunction KernelCache::find(std::string_view source, const std::string& entry, Caller caller) {
+  make_current();
   std::string key = entry;
   key += '\0';
   key += source;
@@ -62,29 +86,28 @@ CUfunction KernelCache::get(std::string_view source, const std::string& entry) {
     std::rethrow_exception(kernel->failure);
   }
   if (kernel->function != nullptr) {
-    count(device_.counters().kernels.memory_hits);
+    count(&KernelCounters::memory_hits);
     return kernel->function;
   }
   const std::string material =
       disk_ == nullptr ? std::string() : material_of(compiler_->key(source, entry));
   if (disk_ == nullptr) {
-    compile(*kernel, source, entry);
+    compile(*kernel, source, entry, caller);
   } else if (!load_from_disk(*kernel, material, entry)) {
     // Only what the driver took is worth keeping.
-    const std::string cubin = compile(*kernel, source, entry);
+    const std::string cubin = compile(*kernel, source, entry, caller);
     lock.unlock();  // whoever waits for the kernel need not wait for the disk
     const DiskCache::Stored stored = disk_->store(material, cubin);
-    count(device_.counters().kernels.disk_written, stored.written ? 1 : 0);
-    count(device_.counters().kernels.disk_evicted, stored.evicted);
+    count(&KernelCounters::disk_written, stored.written ? 1 : 0);
+    count(&KernelCounters::disk_evicted, stored.evicted);
   }
   return kernel->function;  // set once; only `clear` ends it
 }
 
 bool KernelCache::load_from_disk(Entry& kernel, const std::string& material,
                                  const std::string& entry) {
-  KernelCounters& counters = device_.counters().kernels;
   const DiskCache::Found found = disk_->load(material);
-  count(counters.disk_doubtful, found.doubtful ? 1 : 0);
+  count(&KernelCounters::disk_doubtful, found.doubtful ? 1 : 0);
   if (!found.content) {
     return false;
   }
@@ -96,16 +119,24 @@ bool KernelCache::load_from_disk(Entry& kernel, const std::string& material,
     }
     // Every bit is what somebody wrote, and yet the driver does not take it.
     disk_->reject(material);
-    count(counters.disk_doubtful);
+    count(&KernelCounters::disk_doubtful);
     return false;
   }
-  count(counters.disk_hits);
+  count(&KernelCounters::disk_hits);
   return true;
 }
 
 void KernelCache::clear() noexcept {
-  const std::lock_guard lock(mutex_);
+  if (generation_ != process::generation()) return;  // locks and threads stayed in the parent
+  {
+    const std::lock_guard gate(gate_);
+    if (closed_) return;
+  }
+  queue_.stop(kCloseWait);
   compiler_->settle();
+  const std::lock_guard gate(gate_);
+  closed_ = true;
+  const std::lock_guard lock(mutex_);
   const bool alive = device_.enter();
   for (const auto& [key, kernel] : entries_) {
     if (alive && kernel->module != nullptr) {
@@ -116,8 +147,8 @@ void KernelCache::clear() noexcept {
   device_.counters().kernels.loaded.store(0, std::memory_order_relaxed);
 }
 
-std::string KernelCache::compile(Entry& kernel, std::string_view source, const std::string& entry) {
-  KernelCounters& counters = device_.counters().kernels;
+std::string KernelCache::compile(Entry& kernel, std::string_view source, const std::string& entry,
+                                 Caller caller) {
   const auto start = std::chrono::steady_clock::now();
   std::string cubin;
   try {
@@ -125,18 +156,22 @@ std::string KernelCache::compile(Entry& kernel, std::string_view source, const s
     load(kernel, cubin, entry);
   } catch (const CompileError&) {
     kernel.failure = std::current_exception();
-    count(counters.failed);
+    count(&KernelCounters::failed);
     throw;
   }
   const auto spent = std::chrono::steady_clock::now() - start;
-  count(counters.compiled);
-  count(counters.compile_us,
-        static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::microseconds>(spent).count()));
+  const auto us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
+  count(&KernelCounters::compiled);
+  count(&KernelCounters::compile_us, us);
+  if (caller == Caller::waiting) count(&KernelCounters::compile_wait_us, us);
   return cubin;
 }
 
-void KernelCache::load(Entry& kernel, const std::string& cubin, const std::string& entry) const {
+void KernelCache::load(Entry& kernel, const std::string& cubin, const std::string& entry) {
+  const std::lock_guard gate(gate_);
+  if (closed_) throw ClosedError("the device of kernel " + entry + " was closed");
+  device_.make_current();
   const driver::CudaApi& api = device_.api();
   const RelaxedCapture relaxed(api);
   CUmodule module = nullptr;
@@ -155,7 +190,18 @@ void KernelCache::load(Entry& kernel, const std::string& cubin, const std::strin
   }
   kernel.module = module;
   kernel.function = function;
-  count(device_.counters().kernels.loaded);
+  device_.counters().kernels.loaded.fetch_add(1, std::memory_order_relaxed);
+}
+
+void KernelCache::make_current() {
+  const std::lock_guard gate(gate_);
+  if (closed_) throw ClosedError("the device of a kernel was closed");
+  device_.make_current();
+}
+
+void KernelCache::count(Counter KernelCounters::*counter, std::uint64_t more) {
+  const std::lock_guard gate(gate_);
+  if (!closed_) (device_.counters().kernels.*counter).fetch_add(more, std::memory_order_relaxed);
 }
 
 }  // namespace forebay::cuda

@@ -3,13 +3,13 @@
 #include <pthread.h>
 
 #include <charconv>
-#include <condition_variable>
 #include <csignal>
 #include <exception>
 #include <utility>
 #include <vector>
 
 #include "forebay/pool/error.hpp"
+#include "runtime/cuda/compilations.hpp"
 #include "runtime/process.hpp"
 
 namespace forebay::cuda {
@@ -74,35 +74,6 @@ std::string first_error(const std::string& log) {
   const std::size_t before = log.rfind('\n', at);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
   return log.substr(begin, log.find('\n', begin) - begin);
-}
-
-/// Warm-ups under way. NVRTC makes objects with exit handlers while it compiles, and those handlers
-/// run before any that was registered earlier, so a process must not get as far as its exit
-/// handlers while a warm-up runs. The destructors of the ending thread's own objects come before
-/// them: whoever started a warm-up, or waits for compilations, waits for all of them there.
-struct WarmUps {
-  std::mutex mutex;
-  std::condition_variable ended;
-  int count = 0;  // mutex
-};
-constinit process::PerProcess<WarmUps> warm_ups;
-
-struct EndOfThread {
-  bool armed = false;
-  ~EndOfThread() {
-    if (!armed) return;
-    WarmUps& all = warm_ups.get();
-    std::unique_lock lock(all.mutex);
-    all.ended.wait(lock, [&all] { return all.count == 0; });
-  }
-};
-thread_local EndOfThread end_of_thread;
-
-void count_warm_up(int change) {
-  WarmUps& all = warm_ups.get();
-  const std::lock_guard lock(all.mutex);
-  all.count += change;
-  if (all.count == 0) all.ended.notify_all();
 }
 
 /// The options that decide what comes out.
@@ -195,31 +166,32 @@ void Compiler::prepare() {
   } catch (const Error&) {
     return;  // whoever needs a kernel meets the same error
   }
-  end_of_thread.armed = true;
+  Compilation::wait_at_thread_end();
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);  // the thread inherits it: signals are the program's
-  count_warm_up(1);
   try {
-    warm_up_ = std::make_unique<std::thread>([this] {
+    auto compilation = std::make_shared<Compilation>();
+    warm_up_ = std::make_unique<std::thread>([this, running = std::move(compilation)]() mutable {
       try {
-        (void)compile_cubin(*nvrtc(), "extern \"C\" __global__ void warm_up() {}", "warm_up",
-                            {options_.architecture, false});
+        if (running->began()) {
+          (void)compile_cubin(*nvrtc(), "extern \"C\" __global__ void warm_up() {}", "warm_up",
+                              {options_.architecture, false});
+        }
       } catch (const std::exception&) {
         // Whoever needs a kernel meets the same error.
       }
-      count_warm_up(-1);
+      running.reset();
     });
   } catch (const std::exception&) {
     // No thread to be had: the first kernel takes longer then.
-    count_warm_up(-1);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 std::string Compiler::compile(std::string_view source, const std::string& name) {
-  end_of_thread.armed = true;
+  Compilation::wait_at_thread_end();
   return compile_cubin(*nvrtc(), source, name, options_);
 }
 

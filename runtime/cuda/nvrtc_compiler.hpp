@@ -28,13 +28,13 @@ struct CompileOptions {
 [[nodiscard]] KernelKey kernel_key(const driver::NvrtcApi& nvrtc, std::string_view source,
                                    const std::string& name, const CompileOptions& options);
 
-/// NVRTC, opened at first use, with the options of one device.
+/// NVRTC, opened at first use, with the options of one device. Tests put others in its place.
 /// Thread safety: any thread.
 class Compiler {
  public:
   /// `driver_version` as cuDriverGetVersion gives it.
   Compiler(int driver_version, CompileOptions options);
-  ~Compiler();
+  virtual ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
@@ -45,9 +45,9 @@ class Compiler {
   /// away what a compilation still uses.
   void settle() noexcept;
   /// As `compile_cubin`; throws DriverError also when NVRTC cannot be opened.
-  [[nodiscard]] std::string compile(std::string_view source, const std::string& name);
+  [[nodiscard]] virtual std::string compile(std::string_view source, const std::string& name);
   /// As `kernel_key`; throws DriverError when NVRTC cannot be opened.
-  [[nodiscard]] KernelKey key(std::string_view source, const std::string& name);
+  [[nodiscard]] virtual KernelKey key(std::string_view source, const std::string& name);
 
  private:
   [[nodiscard]] std::shared_ptr<const driver::NvrtcApi> nvrtc();

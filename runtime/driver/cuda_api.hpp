@@ -79,6 +79,8 @@ inline constexpr int kMinimumDriver = 12040;
   X(cuEventSynchronize, 2000)                            \
   X(cuEventElapsedTime, 2000)                            \
   X(cuGraphInstantiateWithFlags, 11040)                  \
+  X(cuGraphExecUpdate, 12000)                            \
+  X(cuGraphGetNodes, 10000)                              \
   X(cuGraphLaunch, 10000)                                \
   X(cuGraphExecDestroy, 10000)                           \
   X(cuGraphDestroy, 10000)                               \

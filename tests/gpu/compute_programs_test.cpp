@@ -44,10 +44,13 @@ TEST_CASE("programs on a device compute what their operations say") {
       const bool specials = !named.program.reduction && round % 2 == 0;
       const ProgramCase data(named.program, extents,
                              {.seed = seed, .specials = specials, .misaligned = round % 3});
-      INFO(named.name << " over " << to_string(extents) << ", seed " << seed);
-      DeviceCase on_device(gpu, data, gpu.stream);
-      on_device.run(named.program);
-      CHECK(on_device.check() == "");
+      for (const char* tier : kTiers) {
+        if (gpu.executor(tier) == nullptr) continue;
+        INFO(tier << ": " << named.name << " over " << to_string(extents) << ", seed " << seed);
+        DeviceCase on_device(gpu, data, gpu.stream);
+        on_device.run(named.program, *gpu.executor(tier));
+        CHECK(on_device.check() == "");
+      }
     }
   }
 }
@@ -111,13 +114,15 @@ TEST_CASE("reductions of nothing give the identity on a device") {
 TEST_CASE("2^29 ones sum exactly, in rows and in columns") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;
+  compute::Executor* const tier = gpu.executor(kTiers[GENERATE(0U, 1U)]);
+  if (tier == nullptr) return;
   constexpr std::int64_t kCount = std::int64_t{1} << 29;
   const DeviceBlock ones(gpu, kCount * 4, gpu.stream);
   const DeviceBlock sums(gpu, 4096, gpu.stream);
   Program fill;
   fill.scalars = {DType::f32};
   fill.outputs = {{0}};
-  compute::Executor& executor = *gpu.backend.executors().back();
+  compute::Executor& executor = *tier;
   executor.run(fill,
                Binding{.extents = {kCount},
                        .leaves = {},
@@ -148,6 +153,8 @@ TEST_CASE("2^29 ones sum exactly, in rows and in columns") {
 TEST_CASE("more than 2^31 elements: every index is 64 bits wide where it has to be") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;
+  compute::Executor* const tier = gpu.executor(kTiers[GENERATE(0U, 1U)]);
+  if (tier == nullptr) return;
   constexpr std::int64_t kRows = 65'537;
   constexpr std::int64_t kColumns = 32'771;
   constexpr std::int64_t kCount = kRows * kColumns;
@@ -170,7 +177,7 @@ TEST_CASE("more than 2^31 elements: every index is 64 bits wide where it has to 
                {Op::mul, DType::i32, 1, 3, 0},
                {Op::add, DType::i32, 4, 5, 0}};
   fill.outputs = {{6}};
-  compute::Executor& executor = *gpu.backend.executors().back();
+  compute::Executor& executor = *tier;
   executor.run(fill,
                Binding{.extents = {kRows, kColumns},
                        .leaves = {numbers.get(), numbers.get()},

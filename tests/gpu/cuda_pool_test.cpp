@@ -230,11 +230,10 @@ TEST_CASE("a capture allocates from the pool and survives") {
   const Stream other = device->create_stream();
   void* held = device->pool().allocate(kMiB, other.id());
   device->pool().deallocate(held, other.id());
+  const pool::ArenaId arena = device->pool().begin_capture(capturing.id());
   REQUIRE(api.cuStreamBeginCapture(static_cast<CUstream>(capturing.native()),
                                    CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
-  pool::AllocateOptions options;
-  options.capture = true;
-  void* inside = device->pool().allocate(64 * kMiB, capturing.id(), options);
+  void* inside = device->pool().allocate(64 * kMiB, capturing.id());
   CHECK(inside != nullptr);
   for (int i = 0; i < 200; ++i) {  // points are recorded and queried meanwhile
     void* block = device->pool().allocate(kMiB, other.id());
@@ -245,5 +244,7 @@ TEST_CASE("a capture allocates from the pool and survives") {
   CUgraph graph = nullptr;
   CHECK(api.cuStreamEndCapture(static_cast<CUstream>(capturing.native()), &graph) == CUDA_SUCCESS);
   CHECK(api.cuGraphDestroy(graph) == CUDA_SUCCESS);
+  device->pool().end_capture(capturing.id());
   device->pool().deallocate(inside, capturing.id());
+  device->pool().drop_arena(arena);
 }

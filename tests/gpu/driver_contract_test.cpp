@@ -72,6 +72,10 @@ TEST_CASE("the driver keeps the contract on captures") {
   FOREBAY_REQUIRE_DEVICE();
   hold_against(capture_contract());
 }
+TEST_CASE("the driver keeps the contract on graphs") {
+  FOREBAY_REQUIRE_DEVICE();
+  hold_against(graph_contract());
+}
 TEST_CASE("the driver keeps the contract on sharing") {
   FOREBAY_REQUIRE_DEVICE();
   hold_against(sharing_contract());

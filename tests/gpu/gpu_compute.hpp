@@ -1,6 +1,7 @@
 // A CUDA device with its backend, and device memory that tests fill and read.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -24,7 +25,18 @@ struct GpuCompute {
   Device& device = runtime.device("cuda");
   compute::Backend& backend = compute::backend_of(device);
   Stream stream = device.default_stream();
+
+  /// The executor of that name, null if this build has none.
+  [[nodiscard]] compute::Executor* executor(std::string_view name) const {
+    for (const auto& executor : backend.executors()) {
+      if (executor->name() == name) return executor.get();
+    }
+    return nullptr;
+  }
 };
+
+/// Both ways to run a program at once: its own kernel after a wait, and the interpreter.
+inline constexpr std::array<const char*, 2> kTiers{"cuda", "cuda-interpreter"};
 
 /// A block of the device's pool.
 class DeviceBlock {
@@ -90,10 +102,10 @@ class DeviceCase {
     for (const DeviceBuffer& output : outputs_) binding_.outputs.push_back(output.first());
     if (reduction_) binding_.reduction = reduction_->first();
   }
-  /// `program` is the case's, at an address that stays.
-  void run(const compute::Program& program) {
-    REQUIRE(gpu_.backend.executors().back()->run(program, binding_, stream_) ==
-            compute::Readiness::done);
+  /// `program` is the case's, at an address that stays. The last executor is always ready.
+  void run(const compute::Program& program) { run(program, *gpu_.backend.executors().back()); }
+  void run(const compute::Program& program, compute::Executor& executor) {
+    REQUIRE(executor.run(program, binding_, stream_) == compute::Readiness::done);
   }
   /// Empty, or what is wrong.
   [[nodiscard]] std::string check() const {
@@ -104,6 +116,13 @@ class DeviceCase {
     return reduction_ ? data_.check_reduction(reduction_->back()) : "";
   }
   [[nodiscard]] std::vector<std::byte> reduction_bytes() const { return reduction_->back().bytes; }
+  /// The outputs and the reduction, for ProgramCase::same.
+  [[nodiscard]] std::vector<CaseBuffer> buffers() const {
+    std::vector<CaseBuffer> all;
+    for (const DeviceBuffer& output : outputs_) all.push_back(output.back());
+    if (reduction_) all.push_back(reduction_->back());
+    return all;
+  }
   [[nodiscard]] compute::Binding& binding() noexcept { return binding_; }
 
  private:

@@ -8,6 +8,7 @@ export FOREBAY_REQUIRE_GPU=1 FOREBAY_TEST_PASSTHROUGH=1
 # calls of a pooled device, and what needs gigabytes.
 compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" \
   '~[.planted]' '~device memory is created*' '~the driver keeps*' '~devices left open*' '~a forked child*' '~a device may be opened again' \
+  '~a process ends well*' '~a compilation that hangs*' \
   '~kernels are cached*' '~an error of a copy*' '~a capture allocates*' '~cold-start*' '~reinit*' \
   '~the driver'"'"'s memory keeps*' '~a file that is none*' '~on a GPU a guarded*' '~a device and the host*' '~a device that is not there*' '~the warm path*' '~plans are kept*' \
   "~Adam's step is one call*" '~training on a device*' '~2^29*' '~more than 2^31*' '~a result behind*'

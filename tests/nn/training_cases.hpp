@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "forebay/compute/graph.hpp"
+#include "forebay/compute/prepare.hpp"
 #include "forebay/nn/nn.hpp"
 #include "tests/support/catch.hpp"
 
@@ -94,6 +96,7 @@ inline std::vector<float> train_beside(Device& device, Renewal renewal, int iter
     passing.reset();
     device.synchronize();
     if (i == from) {
+      (void)prepare(device);  // what is compiled in the background was asked for before
       first = std::make_unique<Footprint>(device);
       tables = device.counters().tensor_tables.load();
     }
@@ -122,6 +125,94 @@ inline void check_training_without_history(Device& device, int iterations) {
   const std::vector<float> alone = train_beside(device, Renewal::none, iterations, from);
   CHECK(train_beside(device, Renewal::same_shape, iterations, from) == alone);
   CHECK(train_beside(device, Renewal::jittered, iterations, from) == alone);
+}
+
+/// Bits of all parameters, one after the other.
+inline std::vector<float> parameter_values(const Trained& trained) {
+  std::vector<float> all;
+  for (const Tensor& parameter : trained.network->parameters()) {
+    const std::vector<float> values = parameter.to_host<float>();
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+/// A captured training step against the same step done each time.
+inline void check_captured_training(Device& device, int steps) {
+  const std::vector<std::int64_t> widths{16, 32, 8};
+  Trained eager(widths, 32, 1, device);
+  auto captured = std::make_unique<Trained>(widths, 32, 1, device);
+  // The first step makes gradients, moments and the optimizer's table.
+  (void)eager.step();
+  CHECK_THROWS_AS(capture(device, [&] { (void)captured->step(); }), CaptureError);
+  captured = std::make_unique<Trained>(widths, 32, 1, device);
+  (void)captured->step();
+  Tensor loss;
+  Graph graph = capture(device, [&] { loss = captured->step(); });
+  CHECK(captured->adam.steps() == 1);
+  for (int i = 0; i < steps; ++i) {
+    if (i == steps / 2) {
+      eager.adam.set_lr(0.01);
+      captured->adam.set_lr(0.01);
+    }
+    const float wanted = eager.step().item();
+    graph.replay();
+    REQUIRE(loss.item() == wanted);
+  }
+  CHECK(captured->adam.steps() == steps + 1);
+  CHECK(parameter_values(*captured) == parameter_values(eager));
+  // New data reach the graph where it reads them.
+  for (Trained* trained : {&eager, captured.get()}) {
+    assign(trained->input, random_normal(trained->input.shape(), 5, device));
+  }
+  graph.replay();
+  CHECK(loss.item() == eager.step().item());
+  // Ordinary steps go on from there.
+  CHECK(captured->step().item() == eager.step().item());
+  CHECK(parameter_values(*captured) == parameter_values(eager));
+  // The graph needs nobody else to keep what it uses.
+  captured.reset();
+  Trained other(widths, 32, 2, device);
+  for (int i = 0; i < 3; ++i) {
+    (void)other.step();  // takes memory of the same sizes, moments among it
+    graph.replay();
+    REQUIRE(loss.item() == eager.step().item());
+  }
+  graph = {};
+  CHECK(device.pool().validate() == "");
+}
+
+/// Replays of a training step, and graphs that come and go, leave nothing behind.
+inline void check_captured_training_without_history(Device& device, int replays) {
+  Trained trained({16, 32, 8}, 32, 1, device);
+  (void)trained.step();
+  Tensor loss;
+  {
+    const Graph graph = capture(device, [&] { loss = trained.step(); });
+    graph.replay();
+    (void)loss.item();
+    device.synchronize();
+    const Footprint before(device);
+    const std::uint64_t allocations = device.pool().stats().allocations.total;
+    const std::uint64_t calls = device.driver_calls();
+    for (int i = 0; i < replays; ++i) graph.replay();
+    CHECK(device.pool().stats().allocations.total == allocations);
+    // The launch, and before it the look at which context is current.
+    const bool cuda = device.info().kind == DeviceKind::cuda;
+    CHECK(device.driver_calls() == calls + (cuda ? 2U * static_cast<unsigned>(replays) : 0U));
+    device.synchronize();
+    CHECK(Footprint(device) == before);
+  }
+  std::unique_ptr<Footprint> settled;
+  for (int i = 0; i < 60; ++i) {
+    const Graph graph = capture(device, [&] { loss = trained.step(); });
+    graph.replay();
+    (void)loss.item();
+    loss = {};
+    device.synchronize();
+    if (i == 40) settled = std::make_unique<Footprint>(device);
+  }
+  CHECK(Footprint(device) == *settled);
 }
 
 /// Network, optimizer, loss and data dropped in every order.

@@ -67,3 +67,13 @@ TEST_CASE("gradients of weights keep their addresses") {
     CHECK(now == addresses);
   }
 }
+
+TEST_CASE("a captured training step replays the same bits as the step itself") {
+  Runtime runtime = Runtime::create();
+  testing::check_captured_training(runtime.device("host"), 40);
+}
+
+TEST_CASE("a thousand replayed training steps, and graphs that come and go, leave nothing behind") {
+  Runtime runtime = Runtime::create();
+  testing::check_captured_training_without_history(runtime.device("host"), 1000);
+}

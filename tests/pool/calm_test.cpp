@@ -93,8 +93,8 @@ TEST_CASE("what was freed long ago is there without waiting for what came later"
       CHECK_FALSE(world.timeline->ordered(2, 1, 3000));
     }
     SECTION("for one that captures, and can neither steal nor wait") {
-      world.timeline->set_capturing(2, true);
-      CHECK(world.pool.allocate(8 * kMiB, 2, {.capture = true}) != nullptr);
+      (void)world.capture(2);
+      CHECK(world.pool.allocate(8 * kMiB, 2) != nullptr);
     }
   }
 }

@@ -29,10 +29,10 @@ class Stage {
   explicit Stage(const World::Config& config) : world(config), shadow_(*world.timeline) {}
 
   /// Null if there was no memory.
-  void* allocate(std::size_t bytes, StreamId stream, bool capture = false) {
+  void* allocate(std::size_t bytes, StreamId stream) {
     void* block = nullptr;
     try {
-      block = world.pool.allocate(bytes, stream, {.capture = capture});
+      block = world.pool.allocate(bytes, stream);
       const auto address = reinterpret_cast<Address>(block);
       REQUIRE(world.source->accessible(address, bytes));
       REQUIRE(shadow_.take(address, bytes, stream) == "");
@@ -118,16 +118,20 @@ void steal_from_several(Stage& stage) {
 
 void capture(Stage& stage) {
   void* before = stage.allocate(4 * kMiB, 1);
-  stage.world.timeline->set_capturing(1, true);
-  void* arena = stage.allocate(6 * kMiB, 1, true);
-  stage.allocate(3000, 1, true);
+  const ArenaId arena = stage.world.capture(1);
+  void* inside = stage.allocate(6 * kMiB, 1);
+  void* small = stage.allocate(3000, 1);
   stage.free(before, 1);
-  stage.free(arena, 1);
-  stage.allocate(6 * kMiB, 1, true);
+  stage.free(inside, 1);
+  stage.allocate(6 * kMiB, 1);
   void* other = stage.allocate(8 * kMiB, 2);
-  stage.world.timeline->set_capturing(1, false);
+  stage.world.end_capture(1);
   stage.free(other, 2);
   stage.allocate(12 * kMiB, 2);
+  stage.free(small, 1);
+  stage.world.pool.drop_arena(arena);
+  stage.check();
+  stage.allocate(4 * kMiB, 2);
 }
 
 void trim_and_close(Stage& stage) {

@@ -85,7 +85,13 @@ class Program {
       retire(pick(streams_.size()));
     } else if (kind == 31 && plan_.capture) {
       const StreamId stream = pick_stream();
-      world_.timeline->set_capturing(stream, !world_.timeline->capturing(stream));
+      if (world_.timeline->capturing(stream)) {
+        world_.end_capture(stream);
+      } else {
+        arenas_.push_back(world_.capture(stream));
+      }
+    } else if (kind == 33 && plan_.capture && !arenas_.empty()) {
+      drop_arena();
     } else if (kind == 32 && plan_.trim && pick(10) == 0) {
       trim();
     } else if (pick(2 * plan_.live) < blocks_.size()) {
@@ -100,7 +106,6 @@ class Program {
     const StreamId stream = pick_stream();
     AllocateOptions options;
     if (pick(10) == 0) options.alignment = std::size_t{1} << pick(18);
-    options.capture = world_.timeline->capturing(stream);
     const std::size_t used = world_.source->used_bytes();
     void* pointer = nullptr;
     try {
@@ -147,11 +152,18 @@ class Program {
 
   // A stream goes, with work in flight, and a new one comes.
   void retire(std::size_t at) {
-    world_.timeline->set_capturing(streams_[at], false);
+    world_.end_capture(streams_[at]);
     REQUIRE(world_.pool.retire_stream(streams_[at]));
     world_.timeline->remove_stream(streams_[at]);
     streams_[at] = next_stream_++;
     world_.timeline->add_stream(streams_[at]);
+  }
+
+  // A graph goes, maybe while its stream captures.
+  void drop_arena() {
+    const std::size_t at = pick(arenas_.size());
+    world_.pool.drop_arena(arenas_[at]);
+    arenas_.erase(arenas_.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
   void trim() {
@@ -163,7 +175,8 @@ class Program {
 
   void finish() {
     while (!blocks_.empty()) free_one();
-    // What arenas keep they give back when their streams go.
+    // What arenas keep they give back when they are dropped, or when their streams go.
+    while (arenas_.size() > 1) drop_arena();
     for (std::size_t at = 0; plan_.capture && at < streams_.size(); ++at) retire(at);
     world_.timeline->run_all();
     world_.pool.trim(0);
@@ -184,6 +197,7 @@ class Program {
   std::vector<StreamId> streams_;
   StreamId next_stream_ = 0;
   std::vector<Block> blocks_;
+  std::vector<ArenaId> arenas_;  // some gone with their streams
   std::size_t out_of_memory_ = 0;
   PoolStats outcome_;
 };

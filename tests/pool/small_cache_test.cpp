@@ -66,6 +66,46 @@ TEST_CASE("a ring is a queue that can give back its newest element") {
   }
 }
 
+TEST_CASE("the latest freed buddy block of a size waits whole for the next request of that size") {
+  Bench bench;
+  BuddyChunk* chunk = bench.chunk();
+  const SmallCache::Block first = bench.take(kSlabClasses);
+  const SmallCache::Block second = bench.take(kSlabClasses);
+  const SmallCache::Block large = bench.take(kSlabClasses + 1);
+  const std::size_t leaf = chunk->leaf_bytes();
+  const auto park = [&](const SmallCache::Block& block) {
+    bench.cache.vacate(block);
+    return bench.cache.park(block, 7);
+  };
+  REQUIRE(park(first) == nullptr);
+  REQUIRE(park(large) == nullptr);
+  CHECK(bench.cache.pending() == 3 * leaf);
+  CHECK(bench.cache.parks_in(chunk));
+  CHECK(chunk->in_use == 3);
+  CHECK(chunk->pending == 0);
+  CHECK(bench.cache.validate() == "");
+  // A second one of a size joins its neighbours.
+  REQUIRE(park(second) == nullptr);
+  CHECK(chunk->in_use == 2);
+  CHECK(chunk->pending == leaf);
+  CHECK(bench.cache.pending() == 4 * leaf);
+  const std::uint64_t probes = bench.cache.probes();
+  const SmallCache::Block again = bench.take(kSlabClasses);
+  CHECK(again.index == first.index);
+  CHECK(bench.cache.probes() == probes);
+  CHECK(bench.cache.validate() == "");
+  std::vector<Point> points;
+  bench.cache.unpark([&](const SmallCache::Block& block, Point point) {
+    CHECK(block.index == large.index);
+    points.push_back(point);
+    CHECK(bench.cache.give(block, true, 8) == nullptr);
+  });
+  CHECK(points == std::vector<Point>{7});
+  CHECK_FALSE(bench.cache.parks());
+  CHECK(bench.cache.pending() == 3 * leaf);
+  CHECK(bench.cache.validate() == "");
+}
+
 TEST_CASE("the second empty carrier goes back, the first one stays") {
   Bench bench;
   bench.page();

@@ -50,9 +50,9 @@ TEST_CASE("slab pages and buddy chunks are spans that go back when they are empt
   CHECK(world.sound());
   for (void* block : blocks) world.pool.deallocate(block, 1);
   stats = world.pool.stats();
-  // One page and one chunk stay for the next pair.
+  // One page and one chunk stay for the next pair, and the chunk in which a block is parked.
   CHECK(stats.slab.pages == 1);
-  CHECK(stats.buddy.chunks == 1);
+  CHECK(stats.buddy.chunks == 2);
   CHECK(stats.slab.allocated + stats.buddy.allocated == 0);
   CHECK(world.sound());
   world.pool.trim();
@@ -84,8 +84,12 @@ TEST_CASE("the lowest buddy block is taken first") {
   for (int i = 0; i < 24; ++i) blocks.insert(world.pool.allocate(256 * kKiB, 1));
   void* lowest = *blocks.begin();
   void* highest = *blocks.rbegin();
+  void* parked = *std::next(blocks.begin(), 7);
+  world.pool.deallocate(parked, 1);
   world.pool.deallocate(highest, 1);
   world.pool.deallocate(lowest, 1);
+  // The one that waits for the next request of its size splits nothing.
+  CHECK(world.pool.allocate(256 * kKiB, 1) == parked);
   CHECK(world.pool.allocate(256 * kKiB, 1) == lowest);
   CHECK(world.pool.allocate(256 * kKiB, 1) == highest);
 }

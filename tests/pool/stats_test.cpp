@@ -170,16 +170,18 @@ TEST_CASE("the table says when peaks were reached, where the statistics know") {
 }
 
 TEST_CASE("a peak has the date at which it was reached, whoever asks later") {
-  World world;
+  World world(World::Config{.buddy_max_block = 0});
+  (void)world.pool.allocate(1100 * kKiB, 1);  // so that the second stream needs more memory
+  (void)world.pool.stats();
   wait_a_tick();
-  void* block = world.pool.allocate(400 * kKiB, 1);  // too little for the stream to fold at once
+  void* block = world.pool.allocate(500 * kKiB, 1);  // too little for the stream to fold at once
   void* small = world.pool.allocate(1000, 1);
   wait_a_tick();
   world.pool.deallocate(block, 1);
   world.pool.deallocate(small, 1);
   (void)world.pool.stats();  // samples what is pending
   wait_a_tick();
-  void* less = world.pool.allocate(300 * kKiB, 2);
+  void* less = world.pool.allocate(450 * kKiB, 2);
   wait_a_tick();
   const PoolStats stats = world.pool.stats();
   CHECK(check_identities(stats).empty());

@@ -104,6 +104,16 @@ struct World {
     if (!trouble.empty()) std::fprintf(stderr, "not sound: %s\n", trouble.c_str());
     return trouble.empty();
   }
+  /// The stream captures, with an arena of its own, until `end_capture`.
+  ArenaId capture(StreamId stream) {
+    const ArenaId arena = pool.begin_capture(stream);
+    timeline->set_capturing(stream, true);
+    return arena;
+  }
+  void end_capture(StreamId stream) {
+    timeline->set_capturing(stream, false);
+    pool.end_capture(stream);
+  }
   [[nodiscard]] bool logged(std::string_view text) const {
     for (const std::string& line : *log) {
       if (line.find(text) != std::string::npos) return true;

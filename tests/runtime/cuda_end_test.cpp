@@ -2,6 +2,8 @@
 // has ended.
 #include "tests/support/cuda_end.hpp"
 
+#include <chrono>
+
 #include "tests/support/catch.hpp"
 
 namespace {
@@ -28,4 +30,19 @@ TEST_CASE("a CUDA device may be opened again") { ends_well("again"); }
 
 TEST_CASE("a scenario that nobody knows is not taken for success") {
   CHECK(forebay::test::run_cuda_end("nonsense").first == 98);
+}
+
+// ThreadSanitizer does not see into NVRTC, and takes what its threads do for races.
+#ifndef __SANITIZE_THREAD__
+TEST_CASE("a process ends well while a kernel is compiled in the background") {
+  ends_well("compiling");
+  ends_well("compiling-close");
+  ends_well("compiling-exit");
+}
+#endif
+
+TEST_CASE("a compilation that hangs keeps no process from ending") {
+  const auto start = std::chrono::steady_clock::now();
+  ends_well("hanging");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }

@@ -433,6 +433,7 @@ TEST_CASE("Each counter reaches its own key") {
   set(counters.fusion.programs);
   set(counters.fusion.operations);
   set(counters.fusion.launches);
+  set(counters.fusion.reused);
   set(counters.fusion.plans);
   set(counters.fusion.ends.read);
   set(counters.fusion.ends.max_ops);
@@ -441,6 +442,11 @@ TEST_CASE("Each counter reaches its own key") {
   set(counters.fusion.ends.pinned_bytes);
   set(counters.fusion.ends.consumer);
   set(counters.autograd.live_nodes);
+  set(counters.graphs.live);
+  set(counters.graphs.captured);
+  set(counters.graphs.replays);
+  set(counters.graphs.updated);
+  set(counters.graphs.rebuilt);
   set(counters.events);
   set(counters.tensor_tables);
   const json document = json::parse(device->stats_json());
@@ -451,7 +457,7 @@ TEST_CASE("Each counter reaches its own key") {
     INFO(key);
     CHECK(document["kernels"][key] == ++seen);
   }
-  for (const char* key : {"programs", "operations", "launches", "plans"}) {
+  for (const char* key : {"programs", "operations", "launches", "reused", "plans"}) {
     INFO(key);
     CHECK(document["fusion"][key] == ++seen);
   }
@@ -461,6 +467,10 @@ TEST_CASE("Each counter reaches its own key") {
     CHECK(document["fusion"]["ends"][key] == ++seen);
   }
   CHECK(document["autograd"]["live_nodes"] == ++seen);
+  for (const char* key : {"live", "captured", "replays", "updated", "rebuilt"}) {
+    INFO(key);
+    CHECK(document["graphs"][key] == ++seen);
+  }
   CHECK(document["events"] == ++seen);
   CHECK(document["tensor_tables"] == ++seen);
 }

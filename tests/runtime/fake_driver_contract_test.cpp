@@ -25,4 +25,5 @@ void hold_against(std::span<const ContractClause> clauses) {
 TEST_CASE("the fake driver keeps the contract on memory") { hold_against(memory_contract()); }
 TEST_CASE("the fake driver keeps the contract on streams") { hold_against(stream_contract()); }
 TEST_CASE("the fake driver keeps the contract on captures") { hold_against(capture_contract()); }
+TEST_CASE("the fake driver keeps the contract on graphs") { hold_against(graph_contract()); }
 TEST_CASE("the fake driver keeps the contract on sharing") { hold_against(sharing_contract()); }

@@ -2,13 +2,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "forebay/runtime/log.hpp"
 #include "forebay/runtime/runtime.hpp"
+#include "runtime/cuda/cuda_device.hpp"
+#include "runtime/cuda/kernel_cache.hpp"
 
 using namespace forebay;
 
@@ -26,6 +33,7 @@ Config config() {
 #ifdef __SANITIZE_THREAD__
   config.kernels.prepare = false;
 #endif
+  config.kernels.cache.enabled = false;  // what is compiled here, is compiled
   return config;
 }
 
@@ -33,6 +41,7 @@ Config config() {
 std::optional<Runtime> static_runtime;
 std::optional<Stream> static_stream;
 std::shared_ptr<Device> static_device;
+std::shared_ptr<cuda::BackgroundKernel> static_kernel;
 
 void use(Device& device) {
   static_stream = device.create_stream();
@@ -89,6 +98,73 @@ int opened_again() {
   return 0;
 }
 
+/// A kernel that takes the compiler a while.
+std::string long_source() {
+  std::string source =
+      "extern \"C\" __global__ void slow(float* out) {\n  float x = out[threadIdx.x];\n";
+  for (int i = 0; i < 4000; ++i) {
+    source += "  x = x * x + " + std::to_string(i) + ".5f; if (x > 3) x = out[" +
+              std::to_string(i) + "];\n";
+  }
+  return source + "  out[threadIdx.x] = x;\n}\n";
+}
+
+/// Returns once a thread of the device's queue is making the kernel of `source`.
+void make_in_background(std::function<std::string()> source) {
+  static std::atomic<bool> begun{false};
+  auto& device = dynamic_cast<cuda::CudaDevice&>(*static_device);
+  static_kernel = device.kernels().background(
+      [source = std::move(source)] {
+        begun = true;
+        return source();
+      },
+      "slow");
+  device.kernels().want(static_kernel);
+  while (!begun) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+}
+
+/// The end of the process, while NVRTC is at work for the first time.
+int ends_while_compiling() {
+  static_runtime = Runtime::create(config());
+  use(static_runtime->device("cuda"));
+  make_in_background(long_source);
+  return 0;
+}
+
+/// The same by a device that closes first, and by exit on another thread after a first compilation.
+int closes_while_compiling() {
+  Runtime runtime = Runtime::create(config());
+  use(runtime.device("cuda"));
+  make_in_background(long_source);
+  static_stream.reset();
+  runtime.close();
+  return 0;
+}
+
+int thread_exits_while_compiling() {
+  static_runtime = Runtime::create(config());
+  use(static_runtime->device("cuda"));
+  auto& device = dynamic_cast<cuda::CudaDevice&>(*static_device);
+  const auto first = device.kernels().background(
+      [] { return std::string("extern \"C\" __global__ void first() {}"); }, "first");
+  device.kernels().want(first);
+  if (!device.kernels().settle(std::chrono::seconds(60)) || first->function() == nullptr) return 5;
+  make_in_background(long_source);
+  std::thread([] { std::exit(0); }).join();
+  return 6;
+}
+
+/// A compilation that never ends.
+int ends_while_hanging() {
+  static_runtime = Runtime::create(config());
+  use(static_runtime->device("cuda"));
+  make_in_background([]() -> std::string {
+    for (;;) ::pause();
+  });
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -98,5 +174,9 @@ int main(int count, char** words) {
   if (scenario == "at-once") return exits_at_once();
   if (scenario == "child") return child_is_told();
   if (scenario == "again") return opened_again();
+  if (scenario == "compiling") return ends_while_compiling();
+  if (scenario == "compiling-close") return closes_while_compiling();
+  if (scenario == "compiling-exit") return thread_exits_while_compiling();
+  if (scenario == "hanging") return ends_while_hanging();
   return 98;
 }

@@ -26,6 +26,7 @@ struct ContractClause {
 [[nodiscard]] std::span<const ContractClause> memory_contract();
 [[nodiscard]] std::span<const ContractClause> stream_contract();
 [[nodiscard]] std::span<const ContractClause> capture_contract();
+[[nodiscard]] std::span<const ContractClause> graph_contract();
 /// Some clauses need a second device and say so where there is none.
 [[nodiscard]] std::span<const ContractClause> sharing_contract();
 

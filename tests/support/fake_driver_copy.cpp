@@ -23,7 +23,7 @@ CUresult copy(const FakeCall& driver, CUdeviceptr to, bool to_device, CUdevicept
     return CUDA_ERROR_INVALID_VALUE;
   }
   return driver->submit_to(
-      stream, [to, from, bytes] { std::memmove(as_pointer(to), as_pointer(from), bytes); });
+      stream, "copy", [to, from, bytes] { std::memmove(as_pointer(to), as_pointer(from), bytes); });
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ CUresult FakeCalls::cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::si
   if (!usable(driver, to, count, false)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return driver->submit_to(stream,
+  return driver->submit_to(stream, "fill",
                            [to, value, count] { std::memset(as_pointer(to), value, count); });
 }
 
@@ -68,7 +68,7 @@ CUresult FakeCalls::cuMemsetD32Async(CUdeviceptr to, unsigned int value, std::si
   if (to % sizeof value != 0 || !usable(driver, to, count * sizeof value, false)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return driver->submit_to(stream, [to, value, count] {
+  return driver->submit_to(stream, "fill", [to, value, count] {
     for (std::size_t i = 0; i < count; ++i) {
       std::memcpy(static_cast<char*>(as_pointer(to)) + i * sizeof value, &value, sizeof value);
     }

@@ -53,6 +53,12 @@ std::size_t elf_size(const void* image) {
   return std::max(end, programs);
 }
 
+/// A fat binary holds code for several architectures, packed: which kernels, the fake cannot tell.
+bool is_fat(const void* image) {
+  constexpr std::uint32_t kMagic = 0xBA55ED50;
+  return std::memcmp(image, &kMagic, sizeof kMagic) == 0;
+}
+
 }  // namespace
 
 CUresult FakeCalls::cuInit(unsigned int flags) {
@@ -123,6 +129,9 @@ CUresult FakeCalls::cuDeviceGetAttribute(int* value, CUdevice_attribute which, C
       break;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       *value = 1024;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      *value = 232448;
       break;
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
       *value = 1;
@@ -236,11 +245,12 @@ CUresult FakeCalls::cuCtxEnablePeerAccess(CUcontext context, unsigned int flags)
 CUresult FakeCalls::cuModuleLoadData(CUmodule* module, const void* image) {
   FAKE_CALL("cuModuleLoadData", context);
   const std::size_t size = elf_size(image);
-  if (size == 0) {
+  if (size == 0 && !is_fat(image)) {
     return CUDA_ERROR_INVALID_IMAGE;
   }
   *module = driver->module_numbers.take();
   driver->modules[*module].image.assign(static_cast<const char*>(image), size);
+  driver->modules[*module].fat = size == 0;
   return CUDA_SUCCESS;
 }
 
@@ -265,7 +275,8 @@ CUresult FakeCalls::cuModuleGetFunction(CUfunction* function, CUmodule module, c
     return CUDA_ERROR_INVALID_HANDLE;
   }
   // The text of a kernel lies in a section of its own, named after it.
-  if (found->second.image.find(std::string(".text.") + name + '\0') == std::string::npos) {
+  if (!found->second.fat &&
+      found->second.image.find(std::string(".text.") + name + '\0') == std::string::npos) {
     return CUDA_ERROR_NOT_FOUND;
   }
   *function = driver->function_numbers.take();
@@ -307,7 +318,7 @@ CUresult FakeCalls::cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, uns
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   ++driver->launches;
-  return driver->submit_to(stream, [] {});
+  return driver->submit_to(stream, "kernel", [] {});
 }
 
 CUresult FakeCalls::cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void**) {
@@ -316,7 +327,7 @@ CUresult FakeCalls::cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, v
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   ++driver->launches;
-  return driver->submit_to(config->hStream, [] {});
+  return driver->submit_to(config->hStream, "kernel", [] {});
 }
 
 }  // namespace forebay::test

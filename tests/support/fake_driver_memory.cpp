@@ -392,7 +392,7 @@ CUresult FakeCalls::cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   }
   found->second.freed = true;
   FakeState* const state = &*driver;
-  return driver->submit_to(handle, [state, address] { state->drop_region(address); });
+  return driver->submit_to(handle, "free", [state, address] { state->drop_region(address); });
 }
 
 CUresult FakeCalls::cuMemHostAlloc(void** address, std::size_t bytes, unsigned int) {

@@ -37,12 +37,18 @@ class HandleNumbers {
   std::vector<Handle> free_;
 };
 
+/// A piece of captured work; graphs of the same kinds in the same order have the same topology.
+struct FakeNode {
+  std::string kind;
+  std::function<void()> run;
+};
+
 /// One capture of a stream's work.
 struct FakeCapture {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::thread::id thread;
   bool invalidated = false;
-  std::vector<std::function<void()>> nodes;
+  std::vector<FakeNode> nodes;
 };
 
 /// A stream is a queue of work; positions count the work that was given to it.
@@ -51,6 +57,7 @@ struct FakeStream {
     std::function<void()> run;            // empty for a wait
     std::shared_ptr<FakeStream> awaited;  // null, or this work may not start before …
     std::uint64_t position = 0;           // … so much of that stream's work is done
+    const char* kind = "order";           // as a node of a graph
   };
   std::uint64_t id = 0;
   int device = 0;
@@ -93,11 +100,12 @@ struct FakeRegion {
 };
 
 struct FakeGraph {
-  std::vector<std::function<void()>> nodes;
+  std::vector<FakeNode> nodes;
 };
 
 struct FakeModule {
   std::string image;
+  bool fat = false;  // the image is a fat binary, and not kept
   std::vector<CUfunction> functions;
 };
 
@@ -150,7 +158,7 @@ struct FakeState {
 
   // fake_driver_stream.cpp
   void submit(const std::shared_ptr<FakeStream>& stream, FakeStream::Work work);
-  CUresult submit_to(CUstream handle, std::function<void()> run);
+  CUresult submit_to(CUstream handle, const char* kind, std::function<void()> run);
   bool run_front(FakeStream& stream);
   void pump();
   void force(FakeStream& stream, std::uint64_t position);

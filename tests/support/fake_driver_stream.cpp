@@ -1,4 +1,5 @@
 // The fake driver's streams, events, captures and graphs, and the copies that they order.
+#include <algorithm>
 
 #include "tests/support/fake_driver_state.hpp"
 
@@ -65,7 +66,7 @@ void FakeState::force_device(int device) {
 
 void FakeState::submit(const std::shared_ptr<FakeStream>& stream, FakeStream::Work work) {
   if (stream->capture != nullptr) {
-    stream->capture->nodes.push_back(std::move(work.run));
+    stream->capture->nodes.push_back({work.kind, std::move(work.run)});
     return;
   }
   stream->queue.push_back(std::move(work));
@@ -73,12 +74,12 @@ void FakeState::submit(const std::shared_ptr<FakeStream>& stream, FakeStream::Wo
   pump();
 }
 
-CUresult FakeState::submit_to(CUstream handle, std::function<void()> run) {
+CUresult FakeState::submit_to(CUstream handle, const char* kind, std::function<void()> run) {
   const auto stream = find_stream(handle);
   if (stream == nullptr) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
-  submit(stream, {std::move(run), nullptr, 0});
+  submit(stream, {std::move(run), nullptr, 0, kind});
   return CUDA_SUCCESS;
 }
 
@@ -168,6 +169,10 @@ CUresult FakeCalls::cuStreamSynchronize(CUstream handle) {
   if (const CUresult unsafe = driver.unsafe(); unsafe != CUDA_SUCCESS) {
     return unsafe;
   }
+  if (stream->capture != nullptr) {
+    stream->capture->invalidated = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   driver->force(*stream, stream->submitted);
   driver->pump();
   return CUDA_SUCCESS;
@@ -186,7 +191,7 @@ CUresult FakeCalls::cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
 
 CUresult FakeCalls::cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   FAKE_CALL("cuLaunchHostFunc", driver);
-  return driver->submit_to(handle, [function, data] { function(data); });
+  return driver->submit_to(handle, "host", [function, data] { function(data); });
 }
 
 CUresult FakeCalls::cuEventCreate(CUevent* event, unsigned int) {
@@ -330,11 +335,41 @@ CUresult FakeCalls::cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (found == driver->execs.end()) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
-  return driver->submit_to(handle, [nodes = found->second.nodes] {
-    for (const auto& node : nodes) {
-      node();
+  return driver->submit_to(handle, "graph", [nodes = found->second.nodes] {
+    for (const FakeNode& node : nodes) {
+      node.run();
     }
   });
+}
+
+CUresult FakeCalls::cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
+                                      CUgraphExecUpdateResultInfo* info) {
+  FAKE_CALL("cuGraphExecUpdate", driver);
+  const auto target = driver->execs.find(exec);
+  const auto source = driver->graphs.find(graph);
+  if (target == driver->execs.end() || source == driver->graphs.end()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *info = {};
+  if (!std::equal(target->second.nodes.begin(), target->second.nodes.end(),
+                  source->second.nodes.begin(), source->second.nodes.end(),
+                  [](const FakeNode& a, const FakeNode& b) { return a.kind == b.kind; })) {
+    info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
+  target->second = source->second;
+  info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
+  FAKE_CALL("cuGraphGetNodes", driver);
+  const auto found = driver->graphs.find(graph);
+  if (found == driver->graphs.end() || nodes != nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;  // the nodes themselves have no handles here
+  }
+  *count = found->second.nodes.size();
+  return CUDA_SUCCESS;
 }
 
 CUresult FakeCalls::cuGraphExecDestroy(CUgraphExec exec) {

@@ -279,7 +279,7 @@ class BenchAlloc final : public Command {
 
   BenchOptions common_;
   std::string cases_ = "pair,churn,lifo,fifo,own-streams,shared-stream,producer-consumer";
-  std::string bytes_ = "256,4KiB,64KiB,1MiB,2MiB,64MiB";
+  std::string bytes_ = "256,4KiB,64KiB,256KiB,1MiB,2MiB,64MiB";
   std::string live_ = "100,10000,1000000";
   std::string live_bytes_ = "4KiB";
   std::string churn_max_ = "64KiB";

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "forebay/compute/prepare.hpp"
 #include "tools/forebay/bench_run.hpp"
 #include "tools/forebay/clock.hpp"
 #include "tools/forebay/cold_start.hpp"
@@ -59,6 +60,7 @@ class BenchColdStart final : public Command {
       config.kernels.compiler_cache = false;
       config.kernels.cache.enabled = false;
     });
+    (void)prepare(bench.device());
     Beginning beginning;
     const double fill_start = now_s();
     const auto sources = make_sources(work_);

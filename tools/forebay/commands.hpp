@@ -11,6 +11,7 @@ namespace forebay::tools {
 [[nodiscard]] std::unique_ptr<Command> make_bench_cold_start();
 [[nodiscard]] std::unique_ptr<Command> make_bench_reinit();
 [[nodiscard]] std::unique_ptr<Command> make_bench_alloc();
+[[nodiscard]] std::unique_ptr<Command> make_bench_compute();
 [[nodiscard]] std::unique_ptr<Command> make_replay();
 [[nodiscard]] std::unique_ptr<Command> make_stats();
 [[nodiscard]] std::unique_ptr<Command> make_leaks();

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   commands.push_back(make_bench_cold_start());
   commands.push_back(make_bench_reinit());
   commands.push_back(make_bench_alloc());
+  commands.push_back(make_bench_compute());
   commands.push_back(make_replay());
   commands.push_back(make_stats());
   commands.push_back(make_leaks());

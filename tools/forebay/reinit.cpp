@@ -5,6 +5,7 @@
 #include <random>
 #include <span>
 
+#include "forebay/compute/prepare.hpp"
 #include "tools/forebay/clock.hpp"
 #include "tools/forebay/measures.hpp"
 #include "tools/forebay/reinit_network.hpp"
@@ -158,7 +159,10 @@ ReinitResult run_reinit(const Reinit& work, Device& device, const ReinitReport& 
   for (std::uint64_t i = 0; i < work.iters; ++i) {
     result.st_ms.push_back(1e3 * run.iterate(i));
     result.loss.push_back(run.loss());
-    if (i == result.first_iteration) result.first = count(device);
+    if (i == result.first_iteration) {
+      (void)prepare(device);  // what is compiled in the background was asked for before
+      result.first = count(device);
+    }
     report(i, result.st_ms.back());
   }
   result.last = count(device);

@@ -24,13 +24,16 @@ extern "C" __global__ void fill(float* data, float x) {
 
 }  // namespace
 
-TEST_CASE("the backend says what its kernels hold, and its executor is always ready") {
-  FakeCuda cuda;
+TEST_CASE("the backend says what its kernels hold, and its last executor is always ready") {
+  Config config = test::fake_config();
+  config.fusion.tier = FusionTier::compile;
+  FakeCuda cuda(config);
   const auto backend = compute::make_cuda_backend(*cuda.device);
   CHECK(backend->limits().max_ops == cuda::kLimits.max_ops);
   CHECK(backend->limits().max_leaves == cuda::kLimits.max_leaves);
   REQUIRE(backend->executors().size() == 1);
   CHECK(backend->executors()[0]->name() == "cuda");
+  CHECK(backend->prepare(std::chrono::milliseconds(0)));  // nothing is made in the background
 }
 
 TEST_CASE("transfers and copies go through the device's memory") {

@@ -13,9 +13,10 @@ using compute::Program;
 namespace {
 
 struct Setting {
-  FakeCuda cuda{{}, true};
+  FakeCuda cuda{test::fake_config(), true};
   cuda::StreamScratch scratch{*cuda.device};
-  cuda::CudaExecutor executor{*cuda.device, scratch};
+  cuda::CudaExecutor executor{*cuda.device, scratch, cuda.device->kernels(),
+                              cuda::KernelWait::wait};
   Program sum = sum_program({DType::f32, compute::Access::linear}, 1, 0b1);
 
   void run(std::int64_t count, const Stream& stream) {
@@ -49,6 +50,7 @@ TEST_CASE("a program is compiled once, launched once a run, and takes scratch on
   CHECK(counters.compiled_launches == 12);
   CHECK(setting.cuda.driver.launches() == 12);
   CHECK(setting.executor.name() == "cuda");
+  CHECK(counters.compile_wait_us == counters.compile_us);  // somebody waited
 }
 
 TEST_CASE("a program of the same structure elsewhere finds the compiled kernel") {

@@ -11,8 +11,14 @@ namespace forebay::test {
 
 struct FakeCuda {
   explicit FakeCuda(const Config& config = test::fake_config(), bool count_launches = false)
-      : driver(FakeDriver::Options{.count_launches = count_launches}),
+      : own(std::make_unique<FakeDriver>(FakeDriver::Options{.count_launches = count_launches})),
+        driver(*own),
         device(cuda::CudaDevice::open(driver.api(), 0, config)),
+        stream(device->default_stream()) {}
+  /// A device of a driver that outlives this.
+  explicit FakeCuda(FakeDriver& of)
+      : driver(of),
+        device(cuda::CudaDevice::open(driver.api(), 0, test::fake_config())),
         stream(device->default_stream()) {}
   ~FakeCuda() {
     for (void* const block : blocks) pool::Pool(device->pool()).deallocate(block, stream.id());
@@ -22,7 +28,8 @@ struct FakeCuda {
   FakeCuda(const FakeCuda&) = delete;
   FakeCuda& operator=(const FakeCuda&) = delete;
 
-  FakeDriver driver;
+  std::unique_ptr<FakeDriver> own;
+  FakeDriver& driver;
   std::shared_ptr<cuda::CudaDevice> device;
   Stream stream;
 

@@ -250,6 +250,22 @@ std::string ProgramCase::check_output(std::size_t k, const CaseBuffer& got) cons
   return check_guard(got, outputs_[k].size() * size);
 }
 
+bool ProgramCase::same(const std::vector<CaseBuffer>& a, const std::vector<CaseBuffer>& b) const {
+  const std::size_t outputs = program_.outputs.size();
+  if (a.size() != b.size() || a.size() != outputs + (program_.reduction ? 1 : 0)) return false;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const DType type = k < outputs ? program_.type_of(program_.outputs[k].value) : reduced_type();
+    const std::int64_t elements = k < outputs ? count_ : kept_;
+    const std::size_t size = size_of(type);
+    if (a[k].bytes.size() != b[k].bytes.size() || a[k].offset != b[k].offset) return false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(elements); ++i) {
+      const std::size_t at = a[k].offset + i * size;
+      if (!same_bits(type, read(&a[k].bytes[at], type), read(&b[k].bytes[at], type))) return false;
+    }
+  }
+  return true;
+}
+
 std::string ProgramCase::check_reduction(const CaseBuffer& got) const {
   const DType type = program_.type_of(program_.reduction->value);
   const ReduceRule rule = rule_of(program_.reduction->op, type);

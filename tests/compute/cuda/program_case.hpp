@@ -44,6 +44,9 @@ class ProgramCase {
   /// Empty, or the first element that is not what it must be: bit for bit but for NaN, which equals
   /// any NaN; beyond the end nothing may have been written.
   [[nodiscard]] std::string check_output(std::size_t k, const CaseBuffer& got) const;
+  /// Whether two runs left the same in every buffer, the outputs and then the reduction: bit for
+  /// bit but for NaN, which equals any NaN.
+  [[nodiscard]] bool same(const std::vector<CaseBuffer>& a, const std::vector<CaseBuffer>& b) const;
   /// Sums, means and products of reals are within a few roundings; the rest is exact.
   [[nodiscard]] std::string check_reduction(const CaseBuffer& got) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "compute/cuda/bytecode.hpp"
 #include "compute/cuda/kernel_arguments.hpp"
 
 namespace forebay::test {
@@ -72,18 +73,18 @@ Program type_program(Access access) {
   return program;
 }
 
-Program widest_program(bool reduced) {
+Program widest_program(bool reduced, DType type) {
   Program program;
   program.rank = kMaxRank;
-  program.leaves.assign(cuda::kLimits.max_leaves, {DType::f64, Access::strided});
+  program.leaves.assign(cuda::kLimits.max_leaves, {type, Access::strided});
   // A chain that reads every input.
   const std::size_t operations = cuda::kLimits.max_ops;
-  program.scalars.assign(cuda::kLimits.max_scalars, DType::f64);
+  program.scalars.assign(cuda::kLimits.max_scalars, type);
   const std::size_t inputs = program.leaves.size() + program.scalars.size();
   for (std::size_t k = 0; k < operations; ++k) {
     const auto last = static_cast<Value>(k == 0 ? 0 : inputs + k - 1);
     program.code.push_back(
-        {k % 2 == 0 ? Op::add : Op::max, DType::f64, last, static_cast<Value>(k % inputs), 0});
+        {k % 2 == 0 ? Op::add : Op::max, type, last, static_cast<Value>(k % inputs), 0});
   }
   const std::size_t values = program.leaves.size() + program.scalars.size() + operations;
   for (std::size_t k = 0; k < cuda::kLimits.max_outputs; ++k) {
@@ -96,11 +97,14 @@ Program widest_program(bool reduced) {
   return program;
 }
 
-Program random_program(unsigned seed) {
+namespace {
+
+Program draw_program(unsigned seed, bool words) {
   std::mt19937 source(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(source() % n); };
   // Few types each, so that operands of one type are found.
-  const DType types[] = {kTypes[below(8)], kTypes[below(8)], DType::f32};
+  DType types[] = {kTypes[below(8)], kTypes[below(8)], DType::f32};
+  if (words) types[0] = types[1] = DType::i32;
   const auto type = [&] { return types[below(3)]; };
   Program program;
   const bool strided = below(2) == 0;
@@ -125,6 +129,7 @@ Program random_program(unsigned seed) {
     const DType b = program.type_of(drawn.b);
     const DType c = program.type_of(drawn.c);
     const bool choice = op == Op::select;
+    if (words && !cuda::interpretable(op, a)) continue;
     if (choice ? a != DType::boolean || b != c : !has_type(op, a)) continue;
     if (!choice && compute::operands(op) >= 2 && a != b) continue;
     if (!choice && compute::operands(op) == 3 && a != c) continue;
@@ -149,6 +154,18 @@ Program random_program(unsigned seed) {
     program.reduced_dims = static_cast<std::uint8_t>(below(std::size_t{1} << program.rank));
   }
   return program;
+}
+
+}  // namespace
+
+Program random_program(unsigned seed) { return draw_program(seed, false); }
+
+Program random_word_program(unsigned seed) {
+  // Until it stores and reduces nothing else.
+  for (;; seed += 100'000) {
+    Program program = draw_program(seed, true);
+    if (cuda::interpretable(program)) return program;
+  }
 }
 
 Program sum_program(Leaf leaf, std::uint8_t rank, std::uint8_t reduced_dims) {
@@ -187,6 +204,8 @@ std::vector<NamedProgram> sample_programs() {
   for (NamedProgram& named : reduction_programs()) programs.push_back(std::move(named));
   programs.push_back({"widest_map", widest_program(false)});
   programs.push_back({"widest_reduction", widest_program(true)});
+  programs.push_back({"widest_words_map", widest_program(false, DType::f32)});
+  programs.push_back({"widest_words_reduction", widest_program(true, DType::f32)});
 
   constexpr Leaf kLinear{DType::f32, Access::linear};
   programs.push_back({"sum_all", sum_program(kLinear, 1, 0b1)});
@@ -208,6 +227,9 @@ std::vector<NamedProgram> sample_programs() {
 
   for (unsigned seed = 0; seed < 40; ++seed) {
     programs.push_back({"random" + std::to_string(seed), random_program(seed)});
+  }
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    programs.push_back({"random_words" + std::to_string(seed), random_word_program(seed)});
   }
   return programs;
 }

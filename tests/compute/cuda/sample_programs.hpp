@@ -28,10 +28,12 @@ struct NamedProgram {
 
 /// As many leaves, operations, scalars and outputs as the limits of the backend allow, every leaf
 /// strided in eight dimensions.
-[[nodiscard]] compute::Program widest_program(bool reduced);
+[[nodiscard]] compute::Program widest_program(bool reduced, DType type = DType::f64);
 
 /// A program drawn from a seed: any operations, types, accesses, outputs, rank and reduction.
 [[nodiscard]] compute::Program random_program(unsigned seed);
+/// The same of what the interpreter of cuda devices takes.
+[[nodiscard]] compute::Program random_word_program(unsigned seed);
 
 /// `leaf` summed over `reduced_dims` of `rank` dimensions.
 [[nodiscard]] compute::Program sum_program(compute::Leaf leaf, std::uint8_t rank,

@@ -94,10 +94,9 @@ TEST_CASE("nothing of debug modes gets into a graph or ends a capture") {
   const pool::StreamId stream = device->default_stream().id();
   void* before = device->pool().allocate(1000, stream);
   const auto memsets = api.cuMemsetD8Async.calls();
+  (void)device->pool().begin_capture(stream);
   REQUIRE(api.cuStreamBeginCapture(queue(*device), CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
-  pool::AllocateOptions options;
-  options.capture = true;
-  void* within = device->pool().allocate(1000, stream, options);
+  void* within = device->pool().allocate(1000, stream);
   CHECK(device->pool().try_deallocate(within, stream) == Misuse::none);
   CHECK(device->pool().try_deallocate(before, stream) == Misuse::none);
   // Another stream goes on as ever beside it.

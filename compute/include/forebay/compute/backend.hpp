@@ -2,6 +2,7 @@
 // transfers and kernels of the layers above.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,6 +59,24 @@ struct CustomKernel {
   unsigned block = 256;     ///< threads of a block
   /// The same work on the host; `arguments` as in `run`, `blocks` as there.
   void (*host)(std::span<void* const> arguments, unsigned blocks);
+  /// The size of each parameter, by which a capture keeps their values; without it the kernel
+  /// cannot be captured on a device whose backend has no graphs.
+  std::span<const std::size_t> parameter_bytes{};
+};
+
+/// Work that was captured instead of being done.
+/// Thread safety: calls are serialised with those of the backend; it may be destroyed any time.
+class Recording {
+ public:
+  Recording() = default;
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  /// Work that was enqueued by a replay is still done.
+  virtual ~Recording() = default;
+  /// Enqueues the work on the stream on which it was captured.
+  virtual void replay(const Stream& stream) = 0;
+  /// Launches and copies.
+  [[nodiscard]] virtual std::size_t size() const noexcept = 0;
 };
 
 /// One device's way to compute. Instances belong to their device (`Device::extension`).
@@ -76,6 +95,13 @@ class Backend {
   /// Host memory in which kernels can leave single results, so that reading one takes no call of
   /// the driver. Empty where the host reads the device's memory anyway, or not at all.
   [[nodiscard]] virtual std::span<std::uint64_t> mailboxes() { return {}; }
+
+  /// Makes what the first calls would make otherwise.
+  virtual void warm_up() {}
+  /// Waits until every program that has run as often as the configuration asks runs in the way that
+  /// it will run from then on; false if that took longer than `limit`. At once where programs never
+  /// change their way. The one call that is not serialised with the others.
+  virtual bool prepare(std::chrono::milliseconds /*limit*/) { return true; }
 
   virtual void matmul(const MatmulArgs& args, const Stream& stream) = 0;
   /// `count` elements from pageable host memory to the device, converted on the way. When it
@@ -99,10 +125,26 @@ class Backend {
   /// Runs a custom kernel in `blocks` blocks. `arguments[i]` points at the i-th parameter.
   virtual void run(const CustomKernel& kernel, std::span<void* const> arguments, unsigned blocks,
                    const Stream& stream) = 0;
+
+  // Graphs. Between `begin_capture` and the end of it, what the calls above enqueue on `stream` is
+  // kept instead of being done; uploads and downloads are not asked for. The library sees to the
+  // memory: until a recording is destroyed, every address that it holds stays valid.
+  /// Whether the backend captures itself. Then it makes ready what captured work will need. If not,
+  /// the library keeps the calls and repeats them.
+  [[nodiscard]] virtual bool prepare_capture(const Stream& stream);
+  virtual void begin_capture(const Stream& stream);
+  /// Ends it. Null if `earlier`, a recording of this backend or null, was made to hold this work
+  /// instead of its own, else a new one. The stream captures no longer, whatever is thrown, and
+  /// `earlier` is then what it was.
+  [[nodiscard]] virtual std::unique_ptr<Recording> end_capture(const Stream& stream,
+                                                               Recording* earlier);
+  /// Ends it without a recording.
+  virtual void abandon_capture(const Stream& stream) noexcept;
 };
 
 /// The backend of a device, made at first use from the registry. Throws DeviceError for a kind of
-/// device without one.
+/// device without one. Inside of a capture it is another one that records, where the device's own
+/// has no graphs.
 [[nodiscard]] Backend& backend_of(Device& device);
 /// Serialises calls of a device's backend; tensors of the device may be used under it.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> lock_backend(Device& device);

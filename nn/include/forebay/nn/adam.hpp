@@ -52,7 +52,8 @@ class AdamOptions {
 /// A step is one launch that works in place and allocates nothing: the device holds a table of
 /// addresses and, beside it, rate, step counts and powers of β, which the kernel itself advances,
 /// so that a captured step replays correctly. t counts the steps that a parameter took part in; one
-/// without a gradient so far is skipped.
+/// without a gradient so far is skipped. The step that makes or changes the table cannot be
+/// captured (CaptureError): take one before.
 ///
 /// One that was moved from throws Error from every function until another is assigned to it.
 ///

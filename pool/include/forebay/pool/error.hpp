@@ -70,6 +70,13 @@ class ShapeError : public Error {
   using Error::Error;
 };
 
+/// Something was asked inside of a capture that no graph can hold; the text names it, and what to
+/// do instead.
+class CaptureError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A runtime, device, pool or tensor was used after its runtime was closed.
 class ClosedError : public Error {
  public:

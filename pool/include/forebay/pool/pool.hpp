@@ -111,9 +111,11 @@ struct PoolConfig {
 /// Options of one allocation.
 struct AllocateOptions {
   std::size_t alignment = kMinAlignment;  ///< a power of two
-  bool capture = false;                   ///< for a stream that is capturing: its graph's arena
   const char* tag = nullptr;              ///< static storage; null: the thread's AllocationScope
 };
+
+/// The memory of one captured graph; no id comes twice, and none is 0.
+using ArenaId = std::uint64_t;
 
 /// Where a block lies in physical memory.
 struct BlockPieces {
@@ -176,6 +178,20 @@ class Pool {
   /// be released. Throws Error if no block begins there or the pool is made of regions,
   /// ClosedError.
   [[nodiscard]] BlockPieces pieces(const void* pointer) const;
+
+  /// From now on, until `end_capture`, `stream` allocates from a new arena, whose addresses stay
+  /// until `drop_arena`: nobody else gets them, and nothing there is moved or given back. What is
+  /// freed of it meanwhile is reused by the same capture. Nor is any point of the stream recorded
+  /// or asked about meanwhile, so blocks from before the capture that are freed during it are
+  /// nobody's until it ends. To be called before the driver begins to capture. Throws Error if the
+  /// stream has an arena now or is not the device's, ClosedError.
+  [[nodiscard]] ArenaId begin_capture(StreamId stream);
+  /// `stream` allocates as usual again; the arena stays. Nothing if there is none.
+  void end_capture(StreamId stream) noexcept;
+  /// No graph uses the arena any more. What is free of it is everyone's once the work that its
+  /// stream was given so far is done; blocks that live stay what they are, and are freed as any
+  /// other. Nothing for an arena that is gone, by this or with its stream.
+  void drop_arena(ArenaId arena) noexcept;
 
   /// The stream will not be used any more; what it holds becomes everyone's. False if its last
   /// point could not be recorded (the stream is capturing, or the driver failed): nothing has

@@ -12,12 +12,17 @@
 
 namespace forebay {
 
-/// Limits at which an expression ends and becomes a launch; keys `fusion.*`.
+/// How programs run on a CUDA device. `automatic`: interpreted at once, and compiled when a kernel
+/// is ready that was made in the background; `compile` waits for the kernel.
+enum class FusionTier : std::uint8_t { automatic, interpret, compile };
+
+/// Limits at which an expression ends and becomes a launch, and how it runs; keys `fusion.*`.
 struct FusionConfig {
   std::uint32_t max_ops = 256;    ///< operations of one program
   std::uint32_t max_inputs = 30;  ///< distinct leaves of one program
   std::uint32_t max_height = 64;  ///< height of an expression
   double pinned_fraction = 0.10;  ///< bytes that one expression alone may keep alive / capacity
+  FusionTier tier = FusionTier::automatic;
 };
 
 /// The pinned ring for transfers; keys `upload.*`.
@@ -39,7 +44,10 @@ struct KernelCacheConfig {
 struct KernelConfig {
   KernelCacheConfig cache;
   bool compiler_cache = true;  ///< whether NVRTC may use its own cache on disk
-  bool prepare = true;  ///< whether opening a CUDA device warms NVRTC up, on a thread beside it
+  bool prepare = true;  ///< whether opening a CUDA device warms NVRTC up where programs wait for it
+  std::uint32_t compile_after = 2;    ///< runs of a program after which its kernel is made
+  std::uint32_t compile_threads = 1;  ///< threads that make kernels in the background
+  std::uint32_t queue = 64;           ///< kernels that wait for them at most
 };
 
 /// Matrix products; keys `matmul.*`.

@@ -21,6 +21,9 @@ struct KernelCounters {
   Counter interpreted_launches{0};
   Counter compiled_launches{0};
   Counter compile_us{0};
+  Counter compile_wait_us{0};  ///< the part of it that somebody waited for
+  Counter queued{0};           ///< kernels that wait to be compiled now
+  Counter dropped{0};          ///< kernels that a full queue or the device's end left uncompiled
 };
 
 /// Why an expression ended and became a launch; `fusion.ends` of forebay.stats/1.
@@ -38,6 +41,7 @@ struct FusionCounters {
   Counter programs{0};    ///< distinct programs known now
   Counter operations{0};  ///< operations executed in programs, ever
   Counter launches{0};    ///< programs run, ever
+  Counter reused{0};      ///< values written into the memory of an input, ever
   Counter plans{0};       ///< matrix-product plans known now
   FusionEndCounters ends;
 };
@@ -47,11 +51,21 @@ struct AutogradCounters {
   Counter live_nodes{0};
 };
 
+/// `graphs` of forebay.stats/1.
+struct GraphCounters {
+  Counter live{0};      ///< graphs that exist now
+  Counter captured{0};  ///< graphs made, ever
+  Counter replays{0};
+  Counter updated{0};  ///< graphs that another capture changed in place
+  Counter rebuilt{0};  ///< … or that had to be made anew for it
+};
+
 /// One of these belongs to each device. Thread safety: relaxed atomics throughout.
 struct DeviceCounters {
   KernelCounters kernels;
   FusionCounters fusion;
   AutogradCounters autograd;
+  GraphCounters graphs;
   Counter events{0};         ///< events that exist now
   Counter tensor_tables{0};  ///< optimizer tables built, ever
 };

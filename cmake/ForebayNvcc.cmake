@@ -1,0 +1,31 @@
+# nvcc, which compiles the interpreter kernels for every architecture from sm_80 on that it knows,
+# with the newest one's PTX for those that come later. Without it, programs wait for NVRTC.
+set(FOREBAY_HAVE_INTERPRETER OFF)
+if(NOT FOREBAY_HAVE_CUDA)
+  return()
+endif()
+get_filename_component(cuda_folder ${FOREBAY_CUDA_INCLUDE_DIR} DIRECTORY)
+find_program(FOREBAY_NVCC nvcc HINTS ${cuda_folder}/bin ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin
+             DOC "nvcc, for the interpreter kernels")
+if(NOT FOREBAY_NVCC)
+  message(STATUS "forebay: no nvcc found; the first run of a program waits for NVRTC")
+  return()
+endif()
+execute_process(COMMAND ${FOREBAY_NVCC} --list-gpu-code OUTPUT_VARIABLE known RESULT_VARIABLE result)
+string(REGEX MATCHALL "sm_[0-9]+" known "${known}")
+list(TRANSFORM known REPLACE "sm_" "")
+list(FILTER known EXCLUDE REGEX "^[0-7][0-9]$")
+if(NOT result EQUAL 0 OR NOT known)
+  message(STATUS "forebay: ${FOREBAY_NVCC} names no architecture from sm_80 on; the first run of a "
+                 "program waits for NVRTC")
+  return()
+endif()
+list(SORT known COMPARE NATURAL)
+list(GET known -1 newest)
+set(FOREBAY_NVCC_TARGETS -gencode arch=compute_${newest},code=compute_${newest})
+foreach(architecture ${known})
+  list(APPEND FOREBAY_NVCC_TARGETS -gencode arch=compute_${architecture},code=sm_${architecture})
+endforeach()
+
+set(FOREBAY_HAVE_INTERPRETER ON)
+message(STATUS "forebay: interpreter kernels for ${known}, compiled by ${FOREBAY_NVCC}")

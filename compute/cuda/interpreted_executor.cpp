@@ -1,0 +1,56 @@
+#include "compute/cuda/interpreted_executor.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compute/cuda/interpreter_arguments.hpp"
+
+namespace forebay::cuda {
+
+using compute::Binding;
+using compute::Program;
+using compute::Readiness;
+
+Readiness InterpretedExecutor::run(const Program& program, const Binding& binding,
+                                   const Stream& stream) {
+  device_.make_current();
+  const Bytecode* const bytecode = bytecode_of(program);
+  if (bytecode == nullptr) return Readiness::not_ready;
+  InterpreterPlan plan = plan_interpretation(
+      program, *bytecode, binding, device_.info().multiprocessors, kernels_.shared_limit());
+  LaunchPlan& launch = plan.launch;
+  if (launch.blocks == 0) return Readiness::done;
+  if (!plan.possible) return Readiness::not_ready;
+  if (program.reduction && launch.choices.plan.splits > 1) {
+    launch.choices.scratch = scratch_.reduction(stream);
+  }
+  InterpreterArguments arguments(program, *bytecode, binding, launch.choices);
+  void* parameters[] = {arguments.data()};
+  const driver::CudaApi& api = device_.api();
+  const CUresult result =
+      api.cuLaunchKernel(kernels_.function(plan.kernel), launch.blocks, 1, 1, launch.threads, 1, 1,
+                         static_cast<unsigned>(plan.shared_bytes),
+                         static_cast<CUstream>(stream.native()), parameters, nullptr);
+  if (result != CUDA_SUCCESS) {
+    const std::string call = std::string("launching ") + interpreter_entry(plan.kernel) +
+                             " for program " + program.key();
+    throw_driver_error(api, result, call.c_str());
+  }
+  device_.counters().kernels.interpreted_launches.fetch_add(1, std::memory_order_relaxed);
+  return Readiness::done;
+}
+
+const Bytecode* InterpretedExecutor::bytecode_of(const Program& program) {
+  using Known = std::optional<Bytecode>;
+  const Known* known = program.prepared.find<Known>(this);
+  if (known == nullptr) {
+    auto made = std::make_shared<Known>();
+    if (interpretable(program)) made->emplace(program);
+    known = &program.prepared.keep(this, std::move(made));
+  }
+  return known->has_value() ? &**known : nullptr;
+}
+
+}  // namespace forebay::cuda

@@ -1,0 +1,44 @@
+// The interpreter kernels on one device.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "compute/cuda/interpreter_plan.hpp"
+#include "runtime/cuda/cuda_device.hpp"
+
+namespace forebay::cuda {
+
+/// Loads them when it is made, so that no launch does; `kernels.loaded` counts them. May be made
+/// while a stream captures.
+/// Thread safety: immutable. REQUIRES: nothing is in flight when it ends.
+class InterpreterKernels {
+ public:
+  /// Throws DriverError, also when the image has nothing for the device's architecture.
+  InterpreterKernels(CudaDevice& device, std::span<const std::byte> image);
+  ~InterpreterKernels();
+  InterpreterKernels(const InterpreterKernels&) = delete;
+  InterpreterKernels& operator=(const InterpreterKernels&) = delete;
+
+  [[nodiscard]] CUfunction function(InterpreterKernel kernel) const noexcept {
+    return functions_[static_cast<std::size_t>(kernel)];
+  }
+  /// Bytes of shared memory that a block may have.
+  [[nodiscard]] std::size_t shared_limit() const noexcept { return shared_limit_; }
+
+ private:
+  void find_functions();
+
+  CudaDevice& device_;
+  CUmodule module_ = nullptr;
+  std::array<CUfunction, kInterpreterKernels> functions_{};
+  std::size_t shared_limit_ = 0;
+};
+
+/// The name of a kernel in the image.
+[[nodiscard]] const char* interpreter_entry(InterpreterKernel kernel) noexcept;
+
+}  // namespace forebay::cuda

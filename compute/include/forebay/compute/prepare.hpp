@@ -1,0 +1,19 @@
+// Everything that a first pass would make, made before it.
+#pragma once
+
+#include <chrono>
+
+#include "forebay/runtime/device.hpp"
+
+namespace forebay {
+
+/// Makes what the first pass would make otherwise (on a CUDA device the pinned ring of transfers,
+/// some 20 ms, and what every tensor needs). Then
+/// waits until every program of the device that has run `kernels.compile_after` times has its
+/// kernel, so that a graph captures kernels instead of the interpreter; false if that took longer
+/// than `limit`. What is not ready then runs all the same, with the same results. At once on the
+/// host. Throws ClosedError, OutOfMemory, DriverError, and DeviceError for a kind of device that
+/// does not compute. Thread safety: any thread; others may go on using the device.
+bool prepare(Device& device, std::chrono::milliseconds limit = std::chrono::seconds(60));
+
+}  // namespace forebay

@@ -1,0 +1,122 @@
+// A program's data as the emulator's kernels take it, and what they leave.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compute/cuda/kernel_arguments.hpp"
+#include "tests/compute/cuda/program_case.hpp"
+
+namespace forebay::test {
+
+/// The bytes of a buffer at an address aligned to 16, offset and all.
+struct AlignedBytes {
+  explicit AlignedBytes(const CaseBuffer& buffer) : bytes(buffer.bytes.size() + 16) {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    start = bytes.data() + (16 - address % 16) % 16;
+    std::copy(buffer.bytes.begin(), buffer.bytes.end(), start);
+    first = start + buffer.offset;
+    count = buffer.bytes.size();
+    offset = buffer.offset;
+  }
+  [[nodiscard]] CaseBuffer back() const { return {{start, start + count}, offset}; }
+
+  std::vector<std::byte> bytes;
+  std::byte* start;
+  std::byte* first;
+  std::size_t count;
+  std::size_t offset;
+};
+
+/// Scratch memory of a reduction as a stream's: tickets that are 0, totals of what was before, and
+/// a mark behind the last one.
+class Scratch {
+ public:
+  [[nodiscard]] cuda::ReduceScratch of(const cuda::ReducePlan& plan) {
+    partials_.assign(plan.partials() * cuda::kMostPartial + 1, kMark);
+    return {partials_.data(), tickets_.data()};
+  }
+  /// Empty, or what a run did not leave as it should.
+  [[nodiscard]] std::string check() const {
+    if (!partials_.empty() && partials_.back() != kMark) return "written behind the totals";
+    const bool idle = std::all_of(tickets_.begin(), tickets_.end(), [](auto t) { return t == 0; });
+    return idle ? "" : "a ticket is not 0 again";
+  }
+
+ private:
+  static constexpr std::byte kMark{0x7e};
+  std::vector<std::byte> partials_;
+  std::vector<std::uint32_t> tickets_ = std::vector<std::uint32_t>(cuda::kSplitBlocks, 0);
+};
+
+/// What a kernel has left: the outputs, then the reduction.
+struct Outcome {
+  std::vector<CaseBuffer> buffers;
+  std::uint64_t mailbox = 0;
+};
+
+/// One run's buffers and binding.
+class EmulatedCase {
+ public:
+  static constexpr std::uint32_t kTicket = 0x80000007U;
+
+  explicit EmulatedCase(const ProgramCase& data)
+      : data_(data),
+        leaves_(data.leaves().begin(), data.leaves().end()),
+        reduction_(data.reduction_buffer()) {
+    binding = data.binding();
+    for (const AlignedBytes& leaf : leaves_) binding.leaves.push_back(leaf.first);
+    for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
+      outputs_.emplace_back(data.output_buffer(k));
+    }
+    for (const AlignedBytes& output : outputs_) binding.outputs.push_back(output.first);
+    binding.reduction = reduction_.first;
+    if (data.kept() == 1) {
+      binding.mailbox = &mailbox_;
+      binding.ticket = kTicket;
+    }
+  }
+  EmulatedCase(const EmulatedCase&) = delete;
+  EmulatedCase& operator=(const EmulatedCase&) = delete;
+
+  [[nodiscard]] cuda::ReduceScratch scratch(const cuda::ReducePlan& plan) {
+    return scratch_.of(plan);
+  }
+  [[nodiscard]] Outcome outcome() const {
+    Outcome outcome{.buffers = {}, .mailbox = mailbox_};
+    for (const AlignedBytes& output : outputs_) outcome.buffers.push_back(output.back());
+    if (data_.program().reduction) outcome.buffers.push_back(reduction_.back());
+    return outcome;
+  }
+  /// Empty, or what a run did not leave as it should.
+  [[nodiscard]] std::string check() const {
+    const Outcome left = outcome();
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      if (std::string wrong = data_.check_output(k, left.buffers[k]); !wrong.empty()) return wrong;
+    }
+    if (!data_.program().reduction) return {};
+    if (std::string wrong = data_.check_reduction(left.buffers.back()); !wrong.empty()) {
+      return wrong;
+    }
+    if (std::string wrong = scratch_.check(); !wrong.empty()) return wrong;
+    // Eight bytes do not fit into a mailbox.
+    const std::size_t size = size_of(data_.reduced_type());
+    std::uint64_t want = 0;
+    std::memcpy(&want, reduction_.first, size);
+    want = size > 4 ? 0 : std::uint64_t{kTicket} << 32 | want;
+    return data_.kept() == 1 && mailbox_ != want ? "the mailbox has another result" : "";
+  }
+
+  compute::Binding binding;
+
+ private:
+  const ProgramCase& data_;
+  std::vector<AlignedBytes> leaves_, outputs_;
+  AlignedBytes reduction_;
+  Scratch scratch_;
+  std::uint64_t mailbox_ = 0;
+};
+
+}  // namespace forebay::test

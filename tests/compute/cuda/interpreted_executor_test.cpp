@@ -1,0 +1,106 @@
+#include "compute/cuda/interpreted_executor.hpp"
+
+#include <string>
+
+#include "forebay/pool/error.hpp"
+#include "tests/compute/cuda/fake_cuda.hpp"
+#include "tests/compute/cuda/fake_image.hpp"
+#include "tests/compute/cuda/sample_programs.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::test;
+using compute::Binding;
+using compute::Program;
+using compute::Readiness;
+
+namespace {
+
+struct Setting {
+  FakeCuda cuda{test::fake_config(), true};
+  cuda::StreamScratch scratch{*cuda.device};
+  cuda::InterpretedExecutor executor{*cuda.device, scratch, kFakeImage};
+  KernelCounters& counters = cuda.device->counters().kernels;
+  Program sum = sum_program({DType::f32, compute::Access::linear}, 1, 0b1);
+
+  Readiness run(const Program& program, std::int64_t count) {
+    alignas(16) static float data[4] = {};
+    Binding binding{.extents = {count}, .leaves = {}, .strides = {}, .scalars = {}, .outputs = {}};
+    binding.leaves.assign(program.leaves.size(), data);
+    binding.strides.assign(program.leaves.size(), {});
+    binding.reduction = data;
+    return executor.run(program, binding, cuda.stream);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a program runs at once: nothing is compiled, and a warm run is one launch") {
+  Setting setting;
+  CHECK(setting.executor.name() == "cuda-interpreter");
+  CHECK(setting.run(setting.sum, 1'000'000) == Readiness::done);
+  CHECK(setting.scratch.streams() == 1);
+  const std::uint64_t calls = setting.cuda.device->driver_calls();
+  const std::uint64_t blocks = setting.cuda.live_blocks();
+  for (int i = 0; i < 100; ++i) CHECK(setting.run(setting.sum, 1'000'000) == Readiness::done);
+  CHECK(setting.cuda.driver.launches() == 101);
+  CHECK(setting.counters.interpreted_launches == 101);
+  CHECK(setting.counters.compiled_launches == 0);
+  CHECK(setting.counters.compiled == 0);
+  CHECK(setting.cuda.live_blocks() == blocks);
+  // Make current (get, at most set), launch.
+  CHECK(setting.cuda.device->driver_calls() - calls <= 300);
+}
+
+TEST_CASE("a program of nothing is done; one with too many live values is left to others") {
+  Setting setting;
+  Program rows = sum_program({DType::f32, compute::Access::linear}, 1, 0b1);
+  rows.reduction.reset();
+  rows.reduced_dims = 0;
+  rows.outputs = {};
+  CHECK(setting.run(rows, 0) == Readiness::done);
+  CHECK(setting.cuda.driver.launches() == 0);
+  // Every product is alive until the sum of them all.
+  Program wide = sum_program({DType::f32, compute::Access::linear}, 1, 0b1);
+  wide.scalars.assign(300, DType::f32);
+  compute::Value next = 301;
+  for (compute::Value k = 0; k < 300; ++k) {
+    wide.code.push_back({compute::Op::mul, DType::f32, 0, static_cast<compute::Value>(1 + k), 0});
+  }
+  compute::Value last = next;
+  for (compute::Value k = 1; k < 300; ++k) {
+    wide.code.push_back(
+        {compute::Op::add, DType::f32, last, static_cast<compute::Value>(next + k), 0});
+    last = static_cast<compute::Value>(next + 299 + k);
+  }
+  wide.reduction->value = last;
+  CHECK(setting.run(wide, 1'000'000) == Readiness::not_ready);
+  CHECK(setting.counters.interpreted_launches == 0);
+}
+
+TEST_CASE("a program that is not interpretable is left to others, which is found out once") {
+  Setting setting;
+  const Program real = sum_program({DType::f64, compute::Access::linear}, 1, 0b1);
+  CHECK(setting.run(real, 1000) == Readiness::not_ready);
+  const void* const kept = real.prepared.find<void>(&setting.executor);
+  CHECK(kept != nullptr);
+  CHECK(setting.run(real, 1000) == Readiness::not_ready);
+  CHECK(real.prepared.find<void>(&setting.executor) == kept);
+  CHECK(setting.cuda.driver.launches() == 0);
+  CHECK(setting.counters.interpreted_launches == 0);
+  CHECK(setting.run(setting.sum, 1000) == Readiness::done);
+}
+
+TEST_CASE("a failed launch names the interpreter's kernel and the program") {
+  Setting setting;
+  setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  std::string what;
+  try {
+    (void)setting.run(setting.sum, 1000);
+  } catch (const DriverError& error) {
+    what = error.what();
+  }
+  CHECK(what.find("forebay_interpret_reduce") != std::string::npos);
+  CHECK(what.find(setting.sum.key()) != std::string::npos);
+  CHECK(setting.counters.interpreted_launches == 0);
+}

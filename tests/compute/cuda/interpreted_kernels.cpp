@@ -1,0 +1,33 @@
+// The interpreter kernels, compiled as C++ for the emulator.
+#include "tests/compute/cuda/interpreted_kernels.hpp"
+
+#include "tests/compute/cuda/emulator.hpp"
+
+namespace forebay::test {
+namespace interpreter {
+
+#include "compute/prelude.inl"
+//
+#include "compute/cuda/bytecode.inl"
+//
+#include "compute/cuda/interpreter.inl"
+
+}  // namespace interpreter
+
+void interpret_thread(cuda::InterpreterKernel kernel, const void* arguments) {
+  using interpreter::FbArguments;
+  const auto& small = *static_cast<const FbArguments<interpreter::kFbSmallBytes>*>(arguments);
+  const auto& large = *static_cast<const FbArguments<interpreter::kFbLargeBytes>*>(arguments);
+  switch (kernel) {
+    case cuda::InterpreterKernel::map:
+      return interpreter::fb_map<interpreter::kFbMapElements>(small);
+    case cuda::InterpreterKernel::reduce:
+      return interpreter::fb_reduce<interpreter::kFbElements>(small);
+    case cuda::InterpreterKernel::map_large:
+      return interpreter::fb_map<1>(large);
+    case cuda::InterpreterKernel::reduce_large:
+      return interpreter::fb_reduce<1>(large);
+  }
+}
+
+}  // namespace forebay::test

@@ -1,0 +1,48 @@
+// The measurements of `forebay bench compute`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "forebay/runtime/device.hpp"
+
+namespace forebay::tools {
+
+struct ComputeBenchWork {
+  std::uint64_t mib = 1024;    ///< of each array
+  std::uint64_t repeats = 20;  ///< runs, of which the median counts
+  std::uint64_t calls = 2000;  ///< launches whose cost is measured together
+};
+
+/// One case in one tier: "interpret" or "compile" on CUDA, "executor" or "loop" on the host,
+/// "driver" for what the backend copies by itself.
+struct ComputeRow {
+  std::string name;
+  std::string tier;
+  std::uint64_t bytes = 0;
+  double median_s = 0;
+  double gb_per_s = 0;
+  double of_copy = 0;  ///< bandwidth over that of the best copy of this run
+};
+
+/// What enqueuing a small operation costs the caller.
+struct LaunchRow {
+  std::string name;
+  double us = 0;
+};
+
+struct ComputeResults {
+  double copy_gb_per_s = 0;  ///< the better of the backend's copy and our own copy kernel
+  std::vector<ComputeRow> rows;
+  std::vector<LaunchRow> launches;
+};
+
+/// Runs all of it; `report` hears of each row when it is there. Throws UsageError for sizes that
+/// the device cannot hold, and what the device throws.
+[[nodiscard]] ComputeResults run_compute_bench(
+    const ComputeBenchWork& work, Device& device,
+    const std::function<void(const std::string&)>& report);
+
+}  // namespace forebay::tools
