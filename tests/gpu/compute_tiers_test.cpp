@@ -3,7 +3,6 @@
 #include <numeric>
 #include <random>
 
-#include "compute/cuda/bytecode.hpp"
 #include "forebay/compute/prepare.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
