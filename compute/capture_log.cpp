@@ -13,6 +13,7 @@ CaptureLog::~CaptureLog() {
     node.kind = was.kind;
     node.contiguous = was.contiguous;
     node.strides = was.strides;
+    node.offset = was.offset;
     node.storage = std::move(was.storage);
     node.operands = std::move(was.operands);
   }
@@ -24,8 +25,8 @@ void CaptureLog::keep(const std::shared_ptr<Storage>& storage) {
 
 void CaptureLog::note(Node& node) {
   if (node.capture == number_) return;
-  changed_.push_back({Node::share(node), node.kind, node.contiguous, node.strides, node.storage,
-                      std::move(node.operands)});
+  changed_.push_back({Node::share(node), node.kind, node.contiguous, node.strides, node.offset,
+                      node.storage, std::move(node.operands)});
 }
 
 std::vector<std::shared_ptr<Storage>> CaptureLog::take_kept() {

@@ -41,6 +41,7 @@ class CaptureLog {
     NodeKind kind;
     bool contiguous;
     Dims strides;
+    std::int64_t offset;
     std::shared_ptr<Storage> storage;
     std::array<NodeRef, 3> operands;
   };

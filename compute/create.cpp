@@ -1,7 +1,8 @@
 // Making tensors: empty, constant, from host memory, random.
 #include <array>
-#include <bit>
+#include <cstring>
 
+#include "compute/fold.hpp"
 #include "compute/tensor_access.hpp"
 
 namespace forebay {
@@ -12,17 +13,18 @@ using compute::Node;
 using compute::NodeRef;
 using compute::Op;
 
-Tensor constant(const Dims& shape, DType type, std::uint32_t bits, Device& device) {
-  Engine& engine = Engine::of(device);
-  return Tensor(Node::constant(device, engine, shape, type, bits));
-}
-
 void require_elements(std::size_t given, const Dims& shape) {
   const std::int64_t wanted = checked_numel(shape);
   if (static_cast<std::int64_t>(given) != wanted) {
     throw ShapeError("from_host: shape " + to_string(shape) + " has " + std::to_string(wanted) +
                      " elements, but " + std::to_string(given) + " are given");
   }
+}
+
+Op by_type(DType type, Op f32, Op f64) {
+  if (type == DType::f32) return f32;
+  if (type == DType::f64) return f64;
+  throw ShapeError("random numbers are f32 or f64, not " + std::string(to_string(type)));
 }
 
 // A replay would read host memory that is not there any more.
@@ -34,10 +36,9 @@ Tensor random(Op op, const Dims& shape, std::uint64_t key, Device& device) {
   Engine& engine = Engine::of(device);
   std::array<NodeRef, 2> words;
   for (std::size_t i = 0; i < 2; ++i) {
-    words[i] = Node::constant(device, engine, Dims(), DType::i32,
-                              static_cast<std::uint32_t>(key >> (32 * i)));
+    words[i] = Node::constant(device, engine, Dims(), DType::i32, key >> (32 * i) & 0xffffffffU);
   }
-  return Tensor(engine.operation(op, DType::f32, shape, words));
+  return Tensor(engine.operation(op, compute::result_type(op, DType::i32), shape, words));
 }
 
 }  // namespace
@@ -46,21 +47,23 @@ Tensor empty(const Dims& shape, Device& device, DType type) {
   return Tensor(Engine::of(device).uninitialized(shape, type));
 }
 
-Tensor full(const Dims& shape, float value, Device& device) {
-  return constant(shape, DType::f32, std::bit_cast<std::uint32_t>(value), device);
+Tensor full(const Dims& shape, Scalar value, Device& device, DType type) {
+  Engine& engine = Engine::of(device);
+  return Tensor(Node::constant(device, engine, shape, type,
+                               compute::fold_cast({value.type(), value.bits()}, type)));
 }
 
-Tensor full(const Dims& shape, std::int32_t value, Device& device) {
-  return constant(shape, DType::i32, static_cast<std::uint32_t>(value), device);
+template <typename T>
+requires is_element<T> Tensor full(const Dims& shape, T value, Device& device) {
+  Engine& engine = Engine::of(device);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return Tensor(Node::constant(device, engine, shape, dtype_of<T>, bits));
 }
 
-Tensor zeros(const Dims& shape, Device& device, DType type) {
-  return type == DType::f32 ? full(shape, 0.0F, device) : full(shape, 0, device);
-}
+Tensor zeros(const Dims& shape, Device& device, DType type) { return full(shape, 0, device, type); }
 
-Tensor ones(const Dims& shape, Device& device, DType type) {
-  return type == DType::f32 ? full(shape, 1.0F, device) : full(shape, 1, device);
-}
+Tensor ones(const Dims& shape, Device& device, DType type) { return full(shape, 1, device, type); }
 
 template <typename T>
 requires is_element<T> std::vector<Tensor> from_host_many(std::span<const std::span<const T>> data,
@@ -98,19 +101,20 @@ requires is_element<T> Tensor from_host(std::span<const T> data, const Dims& sha
   return tensor;
 }
 
-template Tensor from_host<float>(std::span<const float>, const Dims&, Device&, DType);
-template Tensor from_host<std::int32_t>(std::span<const std::int32_t>, const Dims&, Device&, DType);
-template std::vector<Tensor> from_host_many<float>(std::span<const std::span<const float>>,
-                                                   const Dims&, Device&, DType);
-template std::vector<Tensor> from_host_many<std::int32_t>(
-    std::span<const std::span<const std::int32_t>>, const Dims&, Device&, DType);
+#define FOREBAY_DTYPE(name, T, bytes)                                                              \
+  template Tensor full<T>(const Dims&, T, Device&);                                                \
+  template Tensor from_host<T>(std::span<const T>, const Dims&, Device&, DType);                   \
+  template std::vector<Tensor> from_host_many<T>(std::span<const std::span<const T>>, const Dims&, \
+                                                 Device&, DType);
+FOREBAY_DTYPES(FOREBAY_DTYPE)
+#undef FOREBAY_DTYPE
 
-Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device) {
-  return random(Op::random_uniform, shape, key, device);
+Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device, DType type) {
+  return random(by_type(type, Op::random_uniform, Op::random_uniform_f64), shape, key, device);
 }
 
-Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device) {
-  return random(Op::random_normal, shape, key, device);
+Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device, DType type) {
+  return random(by_type(type, Op::random_normal, Op::random_normal_f64), shape, key, device);
 }
 
 }  // namespace forebay

@@ -22,8 +22,10 @@ struct TypePair {
   DLDataType as;
 };
 constexpr TypePair kTypes[] = {
-    {DType::f32, {kDlFloat, 32, 1}},
-    {DType::i32, {kDlInt, 32, 1}},
+    {DType::f64, {kDlFloat, 64, 1}}, {DType::f32, {kDlFloat, 32, 1}},
+    {DType::f16, {kDlFloat, 16, 1}}, {DType::bf16, {kDlBfloat, 16, 1}},
+    {DType::i64, {kDlInt, 64, 1}},   {DType::i32, {kDlInt, 32, 1}},
+    {DType::u8, {kDlUInt, 8, 1}},    {DType::boolean, {kDlBool, 8, 1}},
 };
 
 DLDataType type_of(DType type) {

@@ -159,7 +159,11 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
 NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
   const std::lock_guard lock(mutex_);
   evaluate(node, end);
-  if (node->contiguous) return node;
+  return node->contiguous ? node : copy(node, end);
+}
+
+NodeRef Engine::copy(const NodeRef& node, const End& end) {
+  const std::lock_guard lock(mutex_);
   NodeRef copy = uninitialized(node->shape, node->type);
   if (node->numel == 0) return copy;
   Node* const root = node.get();
@@ -168,16 +172,19 @@ NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
   return copy;
 }
 
-NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides) {
+NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides,
+                     std::int64_t offset) {
   const std::lock_guard lock(mutex_);
-  return Node::view(device_, *this, shape, node->type, node->storage, strides);
+  return Node::view(device_, *this, shape, node->type, node->storage, strides,
+                    node->offset + offset);
 }
 
 NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, const Dims& shape,
                        std::uint32_t own_references) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
-  NodeRef result = uninitialized(shape, input->type);
+  const DType type = rule_of(op, input->type).result;
+  NodeRef result = uninitialized(shape, type);
   Node* const root = input.get();
   lower({.roots = {&root, 1},
          .reduce = op,
@@ -186,20 +193,21 @@ NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, co
   Binding& binding = lowering_.binding;
   binding.reduction = result->address();
   // A graph's results come again with each replay, so they are read from the device.
-  binding.ticket = result->numel == 1 && log_ == nullptr ? mailboxes_.issue() : 0;
+  const bool fits_mailbox = result->numel == 1 && size_of(type) <= sizeof(std::uint32_t);
+  binding.ticket = fits_mailbox && log_ == nullptr ? mailboxes_.issue() : 0;
   binding.mailbox = mailboxes_.box(binding.ticket);
   launch(kEndConsumer);
   result->storage->ticket = binding.ticket;
   return result;
 }
 
-std::uint32_t Engine::read(const NodeRef& node) {
+std::uint64_t Engine::read(const NodeRef& node) {
   const std::lock_guard lock(mutex_);
   refuse_in_capture("item", "call it after a replay");
   evaluate(node, kEndRead);
   if (const auto bits = mailboxes_.collect(node->storage->ticket)) return *bits;
-  std::uint32_t bits = 0;
-  backend().download(node->address(), &bits, sizeof bits, device_.default_stream());
+  std::uint64_t bits = 0;
+  backend().download(node->address(), &bits, size_of(node->type), device_.default_stream());
   return bits;
 }
 
@@ -208,21 +216,27 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
   evaluate(target, kEndConsumer);
   if (target->numel == 0) return;
   if (value->is(NodeKind::storage) && value->contiguous) {
-    if (value->storage == target->storage) return;
+    if (value->storage == target->storage) {
+      // Parts of one storage may overlap.
+      if (value->offset != target->offset) assign(target, copy(value, kEndConsumer));
+      return;
+    }
     target->storage->ticket = 0;
     keep(*target);
     keep(*value);
-    backend().copy(value->address(), target->address(), target->storage->bytes(),
+    backend().copy(value->address(), target->address(),
+                   static_cast<std::size_t>(target->numel) * size_of(target->type),
                    device_.default_stream());
     return;
   }
   Node* const root = value.get();
   lower({.roots = {&root, 1}});
-  // In place is fine element by element only: a leaf of the target's storage in another order would
-  // be read after it was written.
+  // In place is fine element by element only: a leaf of the target's storage in another order, or
+  // another part of it, would be read after it was written.
   const std::vector<Node*>& leaves = walk_.leaves();
   const bool crossed = std::any_of(leaves.begin(), leaves.end(), [&](const Node* leaf) {
-    return leaf->storage == target->storage && !leaf->contiguous;
+    return leaf->storage == target->storage &&
+           (!leaf->contiguous || leaf->offset != target->offset);
   });
   if (crossed) {
     assign(target, contiguous(value, kEndConsumer));
@@ -251,8 +265,9 @@ std::shared_ptr<Storage> Engine::place(const Node& result) {
   const std::size_t bytes = static_cast<std::size_t>(result.numel) * size_of(result.type);
   if (lowering_.last_reader) {
     for (const Node* const leaf : walk_.leaves()) {
-      // A leaf that was taken has a second owner. What is another library's is not ours to write.
-      // What replays read or write again is not taken by others, nor do they take what is there
+      // A leaf that was taken has a second owner. One without gaps that takes all bytes of its
+      // storage begins where that does. What is another library's is not ours to write. What
+      // replays read or write again is not taken by others, nor do they take what is there
       // only once.
       if (!leaf->contiguous || leaf->storage->bytes() != bytes || !leaf->held_only_by(leaf->uses) ||
           leaf->storage->foreign() || leaf->storage->capture != capture_number() ||

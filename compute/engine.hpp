@@ -59,8 +59,12 @@ class Engine {
   void evaluate(std::span<const NodeRef> nodes, const End& end);
   /// `node` itself if it is contiguous storage once evaluated, else a copy that is.
   [[nodiscard]] NodeRef contiguous(const NodeRef& node, const End& end);
-  /// `node` by other strides. REQUIRES: storage.
-  [[nodiscard]] NodeRef view(const NodeRef& node, const Dims& shape, const Dims& strides);
+  /// A copy of its own, row-major from the start of its storage.
+  [[nodiscard]] NodeRef copy(const NodeRef& node, const End& end);
+  /// `node` by other strides, `offset` elements further on. REQUIRES: storage, in which every
+  /// element of the view lies.
+  [[nodiscard]] NodeRef view(const NodeRef& node, const Dims& shape, const Dims& strides,
+                             std::int64_t offset = 0);
 
   /// `input` reduced over `reduced_dims` of its dimensions, as a tensor of `shape`: one launch with
   /// the expression in front of it. `input` is stored only if somebody else than `own_references`
@@ -68,8 +72,8 @@ class Engine {
   /// only extents of 1 are reduced. REQUIRES: `input` is not empty.
   [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
                                const Dims& shape, std::uint32_t own_references);
-  /// The bits of the one element of `node`; waits for them.
-  [[nodiscard]] std::uint32_t read(const NodeRef& node);
+  /// The bits of the one element of `node`, from the lowest on; waits for them.
+  [[nodiscard]] std::uint64_t read(const NodeRef& node);
   /// Writes the elements of `value` over those of `target`, in one launch if `value` is an
   /// expression. REQUIRES: equal shapes and types; `target` is no strided view.
   void assign(const NodeRef& target, const NodeRef& value);

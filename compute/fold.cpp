@@ -1,69 +1,36 @@
 #include "compute/fold.hpp"
 
-#include <bit>
+#include <array>
+
+#include "compute/convert.hpp"
+#include "compute/host/kernels.hpp"
 
 namespace forebay::compute {
-namespace {
 
-#include "compute/prelude.inl"
+using host::block_type;
+using host::is_narrow;
 
-std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
-std::uint32_t bits_of(int value) { return static_cast<std::uint32_t>(value); }
-
-template <typename T>
-T as(const ConstantValue& operand) {
-  return std::bit_cast<T>(operand.bits);
+std::uint64_t fold_cast(ConstantValue value, DType type) {
+  std::uint64_t bits = 0;
+  convert(&value.bits, value.type, &bits, type, 1);
+  return bits;
 }
 
-// Calls `function` with the operand as what it is, a float or an int.
-template <typename Function>
-auto with(const ConstantValue& operand, Function&& function) {
-  return operand.type == DType::f32 ? function(as<float>(operand)) : function(as<int>(operand));
-}
-
-}  // namespace
-
-std::optional<std::uint32_t> fold(Op op, std::span<const ConstantValue> operands) {
-#define FOREBAY_UNARY(name) \
-  case Op::name:            \
-    return with(operands[0], [](auto a) { return bits_of(fb_##name(a)); });
-#define FOREBAY_FLOAT(name) \
-  case Op::name:            \
-    return bits_of(fb_##name(as<float>(operands[0])));
-#define FOREBAY_BINARY(name)                                                        \
-  case Op::name:                                                                    \
-    return operands[0].type == DType::f32                                           \
-               ? bits_of(fb_##name(as<float>(operands[0]), as<float>(operands[1]))) \
-               : bits_of(fb_##name(as<int>(operands[0]), as<int>(operands[1])));
-  switch (op) {
-    FOREBAY_UNARY(neg)
-    FOREBAY_UNARY(relu)
-    FOREBAY_UNARY(to_f32)
-    FOREBAY_UNARY(to_i32)
-    FOREBAY_FLOAT(exp)
-    FOREBAY_FLOAT(log)
-    FOREBAY_FLOAT(sqrt)
-    FOREBAY_BINARY(add)
-    FOREBAY_BINARY(sub)
-    FOREBAY_BINARY(mul)
-    FOREBAY_BINARY(min)
-    FOREBAY_BINARY(max)
-    FOREBAY_BINARY(greater)
-    FOREBAY_BINARY(equal)
-    case Op::div:
-      return bits_of(fb_div(as<float>(operands[0]), as<float>(operands[1])));
-    case Op::select: {
-      const bool chosen = with(operands[0], [](auto a) { return a != 0; });
-      return operands[chosen ? 1 : 2].bits;
-    }
-    case Op::random_uniform:
-    case Op::random_normal:
-      break;
+// One element through the loops of the host.
+std::optional<std::uint64_t> fold(Op op, std::span<const ConstantValue> operands) {
+  const OpKind kind = kind_of(op);
+  if (kind == OpKind::draw_32 || kind == OpKind::draw_64) return std::nullopt;
+  const DType type = operands[kind == OpKind::choose ? 1 : 0].type;
+  const DType result = result_type(op, type);
+  if (kind == OpKind::cast) return fold_cast(operands[0], result);
+  std::array<std::uint64_t, 3> values{};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    values[i] = fold_cast(operands[i], block_type(operands[i].type));
   }
-  return std::nullopt;
-#undef FOREBAY_UNARY
-#undef FOREBAY_FLOAT
-#undef FOREBAY_BINARY
+  std::uint64_t bits = 0;
+  host::find_kernel(op, block_type(operands[0].type), block_type(result))(&values[0], &values[1],
+                                                                          &values[2], &bits, 1, 0);
+  return is_narrow(result) ? fold_cast({DType::f32, bits}, result) : bits;
 }
 
 }  // namespace forebay::compute

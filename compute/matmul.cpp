@@ -36,8 +36,11 @@ bool find_layout(const Node& matrix, Layout* layout) {
 
 NodeRef matrix(Engine& engine, const NodeRef& node, Layout* layout) {
   engine.evaluate(node, compute::kEndConsumer);
-  if (find_layout(*node, layout)) return node;
-  NodeRef copy = engine.contiguous(node, compute::kEndConsumer);
+  // What cuBLASLt's algorithms were chosen for.
+  constexpr std::uintptr_t kAlignment = 16;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(node->address()) % kAlignment == 0;
+  if (aligned && find_layout(*node, layout)) return node;
+  NodeRef copy = engine.copy(node, compute::kEndConsumer);
   find_layout(*copy, layout);
   return copy;
 }

@@ -60,17 +60,18 @@ NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef>
 }
 
 NodeRef Node::constant(Device& device, Engine& engine, const Dims& shape, DType type,
-                       std::uint32_t bits) {
+                       std::uint64_t bits) {
   NodeRef node(new Node(NodeKind::constant, type, shape, device.shared_from_this(), &engine));
   node->bits = bits;
   return node;
 }
 
 NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type,
-                   std::shared_ptr<Storage> storage, const Dims& strides) {
+                   std::shared_ptr<Storage> storage, const Dims& strides, std::int64_t offset) {
   NodeRef node(new Node(NodeKind::storage, type, shape, device.shared_from_this(), &engine));
   node->storage = std::move(storage);
   node->strides = strides;
+  node->offset = offset;
   node->contiguous = is_contiguous(shape, strides);
   return node;
 }
@@ -83,6 +84,7 @@ NodeRef Node::share(Node& node) noexcept {
 void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {
   storage = std::move(new_storage);
   strides = contiguous_strides(shape);
+  offset = 0;
   contiguous = true;
   kind = NodeKind::storage;
   for (NodeRef& operand : operands) operand = NodeRef();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -81,10 +82,11 @@ class Node {
   [[nodiscard]] static NodeRef operation(Op op, DType type, const Dims& shape,
                                          std::span<NodeRef> operands);
   [[nodiscard]] static NodeRef constant(Device& device, Engine& engine, const Dims& shape,
-                                        DType type, std::uint32_t bits);
-  /// Elements of `storage` from its start on, by `strides`.
+                                        DType type, std::uint64_t bits);
+  /// Elements of `storage` by `strides`, the first one `offset` elements behind its start.
   [[nodiscard]] static NodeRef view(Device& device, Engine& engine, const Dims& shape, DType type,
-                                    std::shared_ptr<Storage> storage, const Dims& strides);
+                                    std::shared_ptr<Storage> storage, const Dims& strides,
+                                    std::int64_t offset = 0);
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -96,7 +98,10 @@ class Node {
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
 
   /// The address of the first element; REQUIRES: storage.
-  [[nodiscard]] void* address() const noexcept { return storage->data(); }
+  [[nodiscard]] void* address() const noexcept {
+    return static_cast<std::byte*>(storage->data()) +
+           offset * static_cast<std::int64_t>(size_of(type));
+  }
   [[nodiscard]] bool is(NodeKind k) const noexcept { return kind == k; }
   /// Operands in use; none but for operations.
   [[nodiscard]] std::span<const NodeRef> inputs() const noexcept {
@@ -115,13 +120,14 @@ class Node {
   Op op = Op::add;
   std::uint8_t count = 0;  ///< operands of an operation
   bool contiguous = true;  ///< storage: row-major without gaps
-  std::uint32_t bits = 0;  ///< constant
+  std::uint64_t bits = 0;  ///< constant, from the lowest bit on
   Dims shape;
   std::int64_t numel = 0;
   std::shared_ptr<Device> device;
   Engine* engine;  ///< alive while the device is open
   std::shared_ptr<Storage> storage;
   Dims strides;
+  std::int64_t offset = 0;  ///< of the first element in storage, in elements
   std::array<NodeRef, 3> operands;
   Weight weight;              ///< of an operation
   std::uint64_t capture = 0;  ///< inside of which it was made; 0 for none

@@ -12,30 +12,12 @@ void append(std::string& text, unsigned value) {
               std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
-char letter(DType type) { return type == DType::f32 ? 'f' : 'i'; }
+char letter(DType type) { return "dfhblius"[static_cast<std::size_t>(type)]; }
 char letter(Access access) {
   return access == Access::linear ? 'l' : access == Access::single ? 'o' : 's';
 }
 
 }  // namespace
-
-const char* to_string(Op op) noexcept {
-  static constexpr const char* kNames[] = {
-#define FOREBAY_OP(name, operands) #name,
-      FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)
-#undef FOREBAY_OP
-  };
-  return kNames[static_cast<std::size_t>(op)];
-}
-
-int operands(Op op) noexcept {
-  static constexpr int kOperands[] = {
-#define FOREBAY_OP(name, operands) operands,
-      FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)
-#undef FOREBAY_OP
-  };
-  return kOperands[static_cast<std::size_t>(op)];
-}
 
 std::string Program::key() const {
   std::string text = "r";
@@ -63,7 +45,8 @@ std::string Program::key() const {
     append(text, output.value);
   }
   if (reduction) {
-    text += reduction->op == ReduceOp::sum ? ";sum" : ";mean";
+    text += ";";
+    text += to_string(reduction->op);
     append(text, reduction->value);
     text += "/";
     append(text, reduced_dims);

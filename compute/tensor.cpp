@@ -1,9 +1,9 @@
 #include "forebay/compute/tensor.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <memory>
 
-#include "compute/fold.hpp"
+#include "compute/convert.hpp"
 #include "compute/tensor_access.hpp"
 
 namespace forebay {
@@ -24,13 +24,6 @@ void require_type(const Tensor& tensor, DType wanted) {
 std::string describe(const Tensor& tensor) {
   return std::string(to_string(tensor.dtype())) + " " + to_string(tensor.shape()) + " on " +
          tensor.device().id();
-}
-
-template <typename To, typename From>
-To convert(From value) {
-  const compute::ConstantValue operand{dtype_of<From>, std::bit_cast<std::uint32_t>(value)};
-  const auto op = dtype_of<To> == DType::f32 ? compute::Op::to_f32 : compute::Op::to_i32;
-  return std::bit_cast<To>(*compute::fold(op, {&operand, 1}));
 }
 
 }  // namespace
@@ -70,9 +63,10 @@ const {
   if (numel() != 1) {
     throw ShapeError("item needs one element, but the shape is " + to_string(shape()));
   }
-  const std::uint32_t bits = engine_of(*this).read(node_);
-  return dtype() == DType::f32 ? convert<T>(std::bit_cast<float>(bits))
-                               : convert<T>(std::bit_cast<std::int32_t>(bits));
+  const std::uint64_t bits = engine_of(*this).read(node_);
+  T value{};
+  compute::convert(&bits, dtype(), &value, dtype_of<T>, 1);
+  return value;
 }
 
 template <typename T>
@@ -97,17 +91,25 @@ requires is_element<T> std::vector<T> Tensor::to_host()
 const {
   require_type(*this, dtype_of<T>);
   device().require_open();
-  std::vector<T> elements(static_cast<std::size_t>(numel()));
-  copy_to_host(std::span(elements));
-  return elements;
+  const auto count = static_cast<std::size_t>(numel());
+  if constexpr (std::is_same_v<T, bool>) {
+    // A vector of bools has no elements in memory.
+    const auto elements = std::make_unique<bool[]>(count);
+    copy_to_host(std::span(elements.get(), count));
+    return std::vector<bool>(elements.get(), elements.get() + count);
+  } else {
+    std::vector<T> elements(count);
+    copy_to_host(std::span(elements));
+    return elements;
+  }
 }
 
-template float Tensor::item<float>() const;
-template std::int32_t Tensor::item<std::int32_t>() const;
-template void Tensor::copy_to_host<float>(std::span<float>) const;
-template void Tensor::copy_to_host<std::int32_t>(std::span<std::int32_t>) const;
-template std::vector<float> Tensor::to_host<float>() const;
-template std::vector<std::int32_t> Tensor::to_host<std::int32_t>() const;
+#define FOREBAY_DTYPE(name, T, bytes)                        \
+  template T Tensor::item<T>() const;                        \
+  template void Tensor::copy_to_host<T>(std::span<T>) const; \
+  template std::vector<T> Tensor::to_host<T>() const;
+FOREBAY_DTYPES(FOREBAY_DTYPE)
+#undef FOREBAY_DTYPE
 
 void* Tensor::data() const {
   Engine& engine = engine_of(*this);

@@ -76,7 +76,10 @@ const GradientRule* elementwise_rule(Op op) noexcept {
                                           .needs = {kOutput}};
       return &kRule;
     }
-    case Op::to_f32: {
+    case Op::to_f64:
+    case Op::to_f32:
+    case Op::to_f16:
+    case Op::to_bf16: {
       static constexpr GradientRule kRule{.gradient = {pass}};
       return &kRule;
     }
@@ -145,14 +148,9 @@ const GradientRule* elementwise_rule(Op op) noexcept {
           .needs = {kNothing, kFirst, kFirst}};
       return &kRule;
     }
-    case Op::to_i32:
-    case Op::greater:
-    case Op::equal:
-    case Op::random_uniform:
-    case Op::random_normal:
-      return nullptr;
+    default:
+      return math_rule(op);
   }
-  return nullptr;
 }
 
 }  // namespace
@@ -208,6 +206,8 @@ const GradientRule* find_rule(Action action, Op op) noexcept {
                                           .elementwise = false};
       return &kRule;
     }
+    case Action::other:
+      return nullptr;
     case Action::broadcast: {
       static constexpr GradientRule kRule{.gradient = {pass}};
       return &kRule;

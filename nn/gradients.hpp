@@ -23,8 +23,11 @@ struct GradientRule {
   bool elementwise = true;
 };
 
-/// Null for what has no derivative: comparisons, conversions to i32, random numbers.
+/// Null for what has no derivative: comparisons, casts to integers, rounding, random numbers.
 [[nodiscard]] const GradientRule* find_rule(compute::Action action, compute::Op op) noexcept;
+
+/// The same for the functions of math.hpp alone.
+[[nodiscard]] const GradientRule* math_rule(compute::Op op) noexcept;
 
 /// The gradient of an input of `shape` that was broadcast to `from`; `gradient` broadcasts to
 /// `from`.

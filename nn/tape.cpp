@@ -1,6 +1,7 @@
 #include "nn/tape.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "forebay/nn/autograd.hpp"
 #include "forebay/pool/pool.hpp"
@@ -35,6 +36,10 @@ void TapeNode::release_inputs(std::shared_ptr<TapeNode>& doomed) noexcept {
 
 std::shared_ptr<compute::AutogradHook> TapeNode::record(const compute::ActionRecord& record) {
   if (!is_grad_enabled()) return nullptr;
+  if (record.action == compute::Action::other) {
+    throw Error(std::string(record.name) +
+                " has no gradient yet; use detach() or NoGradGuard where none is wanted");
+  }
   const GradientRule* rule = find_rule(record.action, record.op);
   if (rule == nullptr) return nullptr;
   for (std::size_t i = 0; i < record.inputs.size(); ++i) {
@@ -64,7 +69,8 @@ void Leaf::propagate(Tensor sum, bool /*retain*/) {
     storage_ = empty(shape(), device());
     content_ = Content::stale;
   }
-  sum = expand(std::move(sum), shape());
+  // Gradients are of the type in which they were computed, a leaf is f32.
+  sum = expand(std::move(sum), shape()).to(DType::f32);
   if (content_ == Content::sum) sum = storage_ + std::move(sum);
   assign(storage_, sum);
   content_ = Content::sum;

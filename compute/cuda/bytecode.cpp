@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <string>
-
-#include "forebay/pool/error.hpp"
 
 namespace forebay::cuda {
 
@@ -50,7 +47,7 @@ constexpr Operation kOperations[] = {
     FB_RANDOM(FB_ROW)
 #undef FB_ROW
 #define FB_ROW(name, type) {Op::name, DType::type, Kind::select, kFb_##name##_##type},
-    FB_SELECT(FB_ROW)
+    FB_CHOICE(FB_ROW)
 #undef FB_ROW
 };
 // clang-format on
@@ -62,9 +59,12 @@ const Operation* find(Op op, DType operands) noexcept {
   return found == std::end(kOperations) ? nullptr : found;
 }
 
+bool is_word(DType type) noexcept { return type == DType::f32 || type == DType::i32; }
+/// Whether values of a type may lie in the machine.
+bool is_held(DType type) noexcept { return is_word(type) || type == DType::boolean; }
+
 bool is_same_type_cast(Op op, DType operands) noexcept {
-  return (op == Op::to_f32 && operands == DType::f32) ||
-         (op == Op::to_i32 && operands == DType::i32);
+  return is_held(operands) && op == compute::cast_to(operands);
 }
 
 constexpr unsigned kNone = ~0U;
@@ -81,10 +81,6 @@ class Writer {
         slot_(first_result_ + program.code.size(), kNone),
         alias_(slot_.size()),
         last_(slot_.size(), 0) {
-    if (program.scalars.size() > kFbScalar) {
-      throw Error("a program has " + std::to_string(program.scalars.size()) +
-                  " scalars; the interpreter takes " + std::to_string(unsigned{kFbScalar}));
-    }
     for (unsigned v = 0; v < alias_.size(); ++v) alias_[v] = v;
   }
 
@@ -208,10 +204,7 @@ class Writer {
     if (alias_[result] != result) return;
     const DType type = program_.type_of(instruction.a);
     const Operation* const operation = find(instruction.op, type);
-    if (operation == nullptr) {
-      throw Error(std::string("the interpreter has no ") + compute::to_string(instruction.op) +
-                  " of its operands' type");
-    }
+    assert(operation != nullptr);
     const unsigned a = resolve(instruction.a);
     const unsigned b = resolve(instruction.b);
     const unsigned c = resolve(instruction.c);
@@ -277,6 +270,28 @@ bool interpretable(Op op, DType operands) noexcept {
   return is_same_type_cast(op, operands) || find(op, operands) != nullptr;
 }
 
+bool interpretable(const Program& program) noexcept {
+  const auto word = [](const compute::Leaf& leaf) { return is_word(leaf.type); };
+  const auto stored = [&](const compute::Output& output) {
+    return is_word(program.type_of(output.value));
+  };
+  const auto known = [&](const Instruction& instruction) {
+    return is_held(instruction.type) &&
+           interpretable(instruction.op, program.type_of(instruction.a));
+  };
+  if (program.scalars.size() > kFbScalar ||
+      !std::all_of(program.leaves.begin(), program.leaves.end(), word) ||
+      !std::all_of(program.scalars.begin(), program.scalars.end(), is_held) ||
+      !std::all_of(program.outputs.begin(), program.outputs.end(), stored) ||
+      !std::all_of(program.code.begin(), program.code.end(), known)) {
+    return false;
+  }
+  if (!program.reduction) return true;
+  // Means are of f32: of integers there are none.
+  return program.reduction->op == compute::ReduceOp::sum ||
+         program.reduction->op == compute::ReduceOp::mean;
+}
+
 const char* code_name(unsigned code) noexcept {
   // clang-format off
 #define FB_COMMUTING_NAMES(name, type) \
@@ -294,7 +309,7 @@ const char* code_name(unsigned code) noexcept {
       FB_HEAVY_UNARY(FB_NAMES)
       FB_HEAVY_BINARY(FB_NAMES)
       FB_RANDOM(FB_NAMES)
-      FB_SELECT(FB_NAMES)
+      FB_CHOICE(FB_NAMES)
   };
   // clang-format on
   static_assert(std::size(kNames) == kFbCodes);

@@ -22,12 +22,16 @@ struct Bytecode {
   unsigned slots = 0;                  ///< the most that are in use at once
   unsigned scratch = 0;                ///< the slot for heavy operations, one of them
 
-  /// Throws Error for an operation that does not exist for its types.
+  /// REQUIRES: interpretable.
   explicit Bytecode(const compute::Program& program);
 };
 
-/// Whether the interpreter knows an operation on operands of a type.
+/// Whether the interpreter knows an operation on operands of a type: that of the first one.
 [[nodiscard]] bool interpretable(compute::Op op, DType operands) noexcept;
+/// Whether it can run a program: what comes in and goes out is f32 or i32, what is between may be
+/// boolean too, it knows every operation, and if there is a reduction, it is a sum, or a mean of
+/// f32.
+[[nodiscard]] bool interpretable(const compute::Program& program) noexcept;
 
 /// The operation that an instruction stands for, its operands' type and its form: "add_f32_s".
 [[nodiscard]] const char* code_name(unsigned code) noexcept;

@@ -1,9 +1,9 @@
 // What the interpreter kernels and those who feed them agree on: the bytecode and the parameters.
 // Plain C++ without includes, since device code reads it too.
 
-// The operations by how the interpreter runs them; an operation that is not here cannot be
-// interpreted. X(name, type of the operands): results of binary operations that are light have the
-// same type. Light ones are written out for all elements of a thread, heavy ones are loops over
+// The operations by how the interpreter runs them; a program with an operation that is not here
+// cannot be interpreted. X(name, type of the operands). Every value is a word of 32 bits: booleans,
+// which comparisons give and choices take, are 0 or 1. Light ones are written out for all elements of a thread, heavy ones are loops over
 // them, so that the kernels stay small. Casts to the same type need no instruction.
 //
 // The first ones are looked for first: what most programs consist of takes the fewest branches.
@@ -24,13 +24,15 @@
   X(sub, i32)         \
   X(greater, i32)     \
   X(greater, f32)
-#define FB_UNARY(X) \
-  X(neg, i32)       \
-  X(neg, f32)       \
-  X(relu, i32)      \
-  X(relu, f32)      \
-  X(to_f32, i32)    \
-  X(to_i32, f32)
+#define FB_UNARY(X)  \
+  X(neg, i32)        \
+  X(neg, f32)        \
+  X(relu, i32)       \
+  X(relu, f32)       \
+  X(to_f32, i32)     \
+  X(to_i32, f32)     \
+  X(to_f32, boolean) \
+  X(to_i32, boolean)
 #define FB_HEAVY_UNARY(X) \
   X(exp, f32)             \
   X(log, f32)             \
@@ -40,10 +42,8 @@
 #define FB_RANDOM(X)     \
   X(random_uniform, i32) \
   X(random_normal, i32)
-// By the type of the condition.
-#define FB_SELECT(X) \
-  X(select, i32)     \
-  X(select, f32)
+// By the type of the condition; what is chosen from is any words.
+#define FB_CHOICE(X) X(select, boolean)
 
 // The machine has one accumulator of N elements in registers, and slots of N elements in shared
 // memory. An instruction is `code << 22 | b << 11 | c`; an operand is a slot, or a scalar with
@@ -72,7 +72,7 @@ enum FbCode : unsigned {
   FB_HEAVY_UNARY(FB_CODES)   // the same
   FB_HEAVY_BINARY(FB_CODES)  // acc = f(acc, operand b)
   FB_RANDOM(FB_CODES)        // the same, with the index
-  FB_SELECT(FB_CODES)        // acc = acc ? operand b : operand c
+  FB_CHOICE(FB_CODES)        // acc = acc ? operand b : operand c
 #undef FB_CODES
   kFbCodes
 };
@@ -90,7 +90,7 @@ struct FbHead {
   long long kept, reduced, chunk;  // of a reduction
   long long count;                 // of elements
   unsigned splits, group_log2, columns_log2, inner, ticket;
-  unsigned real, mean;      // what is reduced is f32; divide at the end
+  unsigned real, mean;      // what is reduced is f32, else whole; divide at the end
   unsigned vector, narrow;  // sixteen bytes at a time; indices below 2^31
   unsigned leaves;          // with an element for each
   unsigned strided;         // bit k: leaf k has strides

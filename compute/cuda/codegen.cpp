@@ -19,8 +19,9 @@ constexpr unsigned kWideWeight = 40;
 constexpr unsigned kBatchWeight = 200;
 
 constexpr std::string_view kHelpers = R"(
-struct alignas(16) FbQuad {
-  unsigned w[4];
+template <typename T, int N>
+struct alignas(sizeof(T) * N) FbPack {
+  T v[N];
 };
 FB_FN unsigned fb_divide(unsigned n, unsigned magic, unsigned shift) {
   return (__umulhi(n, magic) + n) >> shift;
@@ -41,7 +42,7 @@ void signature(Text& text, const Program& program) {
             kernel_entry(program), "(const __grid_constant__ Args a) {");
 }
 
-/// The heads of the loops over a thread's batches, the elements of a batch, and its runs of four.
+/// The heads of the loops over a thread's batches, the elements of a batch, and its runs.
 void each_pass(Text& text, const KernelShape& shape) {
   text.line("    #pragma unroll 1");
   text.line("    for (int n = 0; n < ", shape.passes, "; ++n) {");
@@ -50,9 +51,9 @@ void each_element(Text& text, const KernelShape& shape) {
   text.line("    #pragma unroll");
   text.line("    for (int e = 0; e < ", shape.elements, "; ++e) {");
 }
-void each_quad(Text& text, const KernelShape& shape) {
+void each_run(Text& text, const KernelShape& shape) {
   text.line("    #pragma unroll");
-  text.line("    for (int q = 0; q < ", shape.elements / 4, "; ++q) {");
+  text.line("    for (int q = 0; q < ", shape.elements / shape.run, "; ++q) {");
 }
 
 void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
@@ -71,9 +72,9 @@ void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
     text.line("    const bool whole = a.vector && start + threads * ", shape.elements,
               " <= a.count;");
     text.line("    if (whole) {");
-    each_quad(text, shape);
-    text.line("      const long long i = start + (q * threads + thread) * 4;");
-    code.load_quad(text);
+    each_run(text, shape);
+    text.line("      const long long i = start + (q * threads + thread) * ", shape.run, ";");
+    code.load_run(text);
     text.line("    }");
     text.line("    } else {");
   } else {
@@ -88,8 +89,11 @@ void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
   text.line("    }");
   each_element(text, shape);
   if (code.uses_index()) {
+    const std::string run = std::to_string(shape.run);
     text.line("      const long long i = ",
-              shape.vector ? "whole ? start + ((e / 4) * threads + thread) * 4 + e % 4 : " : "",
+              shape.vector ? "whole ? start + ((e / " + run + ") * threads + thread) * " + run +
+                                 " + e % " + run + " : "
+                           : "",
               "start + e * threads + thread;");
   }
   code.values(text);
@@ -99,9 +103,9 @@ void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
   text.line("    }");
   if (shape.vector) {
     text.line("    if (whole) {");
-    each_quad(text, shape);
-    text.line("      const long long i = start + (q * threads + thread) * 4;");
-    code.store_quad(text);
+    each_run(text, shape);
+    text.line("      const long long i = start + (q * threads + thread) * ", shape.run, ";");
+    code.store_run(text);
     text.line("    }");
     text.line("    } else {");
   } else {
@@ -117,18 +121,19 @@ void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
   text.line("}");
 }
 
-/// Adds the sums of a row's threads in a fixed tree; afterwards `total` of member 0 is the row's.
+/// Joins the totals of a row's threads in a fixed tree; afterwards `total` of member 0 is the
+/// row's.
 constexpr std::string_view kFoldThreads = R"(  fold[thread] = total;
   for (unsigned half = group >> 1; half > 0; half >>= 1) {
     __syncthreads();
     if (member < half) {
-      total = total + fold[thread + half * pitch];
+      total = fb_join(total, fold[thread + half * pitch]);
       fold[thread] = total;
     }
   }
 )";
 
-/// The last block of a tile to arrive adds what the others left. The ticket goes back to 0 by
+/// The last block of a tile to arrive joins what the others left. The ticket goes back to 0 by
 /// itself.
 constexpr std::string_view kFoldBlocks = R"(  if (a.splits > 1) {
     const unsigned tiles = gridDim.x / a.splits;
@@ -140,12 +145,85 @@ constexpr std::string_view kFoldBlocks = R"(  if (a.splits > 1) {
     __syncthreads();
     if (!last) return;
     __threadfence();
-    total = 0;
+    total = nothing;
     #pragma unroll 4
     for (unsigned other = member; other < a.splits; other += group) {
-      total = total + ((const volatile Sum*)a.partials)[other * tiles * columns + slot];
+      total = fb_join(total, fb_left(a.partials + other * tiles * columns + slot));
     }
 )";
+
+/// What nothing reduces to, as an expression.
+std::string identity_of(compute::Identity identity, DType type) {
+  constexpr std::string_view kHighest[] = {"FB_DOUBLE(0x7ff0000000000000ULL)",
+                                           "FB_FLOAT(0x7f800000U)",
+                                           "",
+                                           "",
+                                           "0x7fffffffffffffffLL",
+                                           "0x7fffffff",
+                                           "255",
+                                           "true"};
+  constexpr std::string_view kLowest[] = {
+      "FB_DOUBLE(0xfff0000000000000ULL)", "FB_FLOAT(0xff800000U)", "",  "",
+      "(-0x7fffffffffffffffLL - 1)",      "(-0x7fffffff - 1)",     "0", "false"};
+  switch (identity) {
+    case compute::Identity::zero:
+      return "0";
+    case compute::Identity::one:
+      return "1";
+    case compute::Identity::highest:
+      return std::string(kHighest[static_cast<std::size_t>(type)]);
+    case compute::Identity::lowest:
+      return std::string(kLowest[static_cast<std::size_t>(type)]);
+  }
+  return {};
+}
+
+/// The spelling of a cast.
+std::string cast(DType type, const std::string& value) {
+  return std::string("fb_") + to_string(compute::cast_to(type)) + "(" + value + ")";
+}
+
+/// The prelude's function that joins two parts.
+std::string join_of(const compute::ReduceRule& rule) {
+  return std::string(rule.indexed ? "fb_best_" : "fb_") + to_string(rule.join);
+}
+
+/// Term, Sum and what is done with them.
+void declare_reduction(Text& text, const compute::ReduceRule& rule) {
+  const std::string join = join_of(rule);
+  const std::string total = reduction_total(rule);
+  text.line("typedef ", total, " Sum;");
+  text.line("typedef ", rule.indexed ? std::string_view(total) : type_name(rule.term), " Term;");
+  text.line("FB_FN Sum fb_join(Sum a, Sum b) { return ", join, "(a, b); }");
+  if (rule.indexed) {
+    text.line("FB_FN Sum fb_left(const Sum* p) {");
+    text.line("  const volatile Sum* const q = p;");
+    text.line("  return Sum{q->value, q->index};");
+    text.line("}");
+  } else {
+    text.line("FB_FN Sum fb_left(const Sum* p) { return *(const volatile Sum*)p; }");
+  }
+}
+
+/// The result from `total` to memory and, if it fits, to the mailbox.
+void finish_row(Text& text, const compute::ReduceRule& rule) {
+  const std::string exact = rule.indexed   ? "total.index"
+                            : rule.divides ? "total / (double)a.reduced"
+                                           : "total";
+  text.line("    const ", type_name(rule.result), " value = ", cast(rule.result, exact), ";");
+  text.line("    a.result[row] = value;");
+  if (size_of(rule.result) > sizeof(std::uint32_t)) return;
+  const bool narrow = rule.result == DType::f16 || rule.result == DType::bf16;
+  // One store, so that the host sees both words or neither.
+  text.line("    if (a.mailbox) {");
+  text.line(
+      "      *(volatile unsigned long long*)a.mailbox = (unsigned long long)a.ticket << 32 | ",
+      rule.result == DType::f32 ? "FB_BITS(value)"
+      : narrow                  ? "value.bits"
+                                : "(unsigned)value",
+      ";");
+  text.line("    }");
+}
 
 /// Coordinates of the kept dimensions, the linear index at which the row starts and the strided
 /// leaves' addresses there.
@@ -158,7 +236,7 @@ void row_start(Text& text, const Program& program, const ProgramText& code,
   text.line("  long long base = 0;");
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     if (program.leaves[k].access != Access::strided) continue;
-    text.line("  const ", type_name(program.leaves[k].type), "* p", k, " = a.leaf", k, ";");
+    text.line("  const ", memory_name(program.leaves[k].type), "* p", k, " = a.leaf", k, ";");
   }
   text.line("  if (here) {");
   code.split(text, kept, "row");
@@ -176,10 +254,11 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   const ProgramText code(program, shape);
   const std::vector<unsigned> kept = dimensions(program, false);
   const std::vector<unsigned> reduced = dimensions(program, true);
-  const DType type = program.type_of(program.reduction->value);
-  const std::string_view term = type == DType::f32 ? "float" : "unsigned";
+  const compute::ReduceRule rule =
+      rule_of(program.reduction->op, program.type_of(program.reduction->value));
+  const std::string join = join_of(rule);
 
-  text.line("typedef ", sum_type(type), " Sum;");
+  declare_reduction(text, rule);
   signature(text, program);
   text.block(R"(  __shared__ Sum fold[256];
   __shared__ bool last;
@@ -197,15 +276,20 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   code.constants(text);
   row_start(text, program, code, kept);
 
-  text.line("  Sum total = 0;");
+  const std::string identity = identity_of(rule.identity, rule.total);
+  text.line("  const Sum nothing = ",
+            rule.indexed ? "{" + identity + ", 0x7fffffffffffffffLL}" : identity, ";");
+  text.line("  Sum total = nothing;");
   text.line("  for (long long start = begin; start < end; start += group * ", kStepElements, ") {");
-  text.line("    ", term, " t[", kStepElements, "];");
+  text.line("    Term t[", kStepElements, "];");
   each_pass(text, shape);
   code.arrays(text);
 
   // The place of element e of batch n in the row, and in memory.
   const std::string place = shape.passes == 1 ? "e" : "n";
-  const std::string r = "start + ((" + place + " / 4) * group + member) * 4 + " + place + " % 4";
+  const std::string run = std::to_string(shape.run);
+  const std::string r = "start + ((" + place + " / " + run + ") * group + member) * " + run +
+                        " + " + place + " % " + run;
   const auto locate = [&](bool coordinates) {
     text.line("      const long long r = ", r, ";");
     if (!coordinates) return;
@@ -220,9 +304,9 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   if (shape.vector) {
     text.line("    const bool whole = a.vector && start + group * ", kStepElements, " <= end;");
     text.line("    if (whole) {");
-    each_quad(text, shape);
-    text.line("      const long long i = base + start + (q * group + member) * 4;");
-    code.load_quad(text);
+    each_run(text, shape);
+    text.line("      const long long i = base + start + (q * group + member) * ", shape.run, ";");
+    code.load_run(text);
     text.line("    }");
     text.line("    } else {");
   } else {
@@ -241,16 +325,18 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     text.line("      y", k, "[e] = ", code.value(program.outputs[k].value), ";");
   }
-  text.line("      t[", place, "] = r < end ? (", term, ")", code.value(program.reduction->value),
-            " : 0;");
+  const std::string value = code.value(program.reduction->value);
+  text.line("      t[", place, "] = r < end ? ",
+            rule.indexed ? "Term{" + cast(rule.total, value) + ", r}" : cast(rule.term, value),
+            " : ", rule.indexed ? "nothing" : "(Term)nothing", ";");
   text.line("    }");
 
   if (!program.outputs.empty()) {
     if (shape.vector) {
       text.line("    if (whole) {");
-      each_quad(text, shape);
-      text.line("      const long long i = base + start + (q * group + member) * 4;");
-      code.store_quad(text);
+      each_run(text, shape);
+      text.line("      const long long i = base + start + (q * group + member) * ", shape.run, ";");
+      code.store_run(text);
       text.line("    }");
       text.line("    } else {");
     } else {
@@ -264,25 +350,23 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
     text.line("    }");
   }
   text.line("    }");
-  text.line(
-      "    total = total + (((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7])));");
+  std::string terms[kStepElements];
+  for (unsigned n = 0; n < kStepElements; ++n) terms[n] = "t[" + std::to_string(n) + "]";
+  for (unsigned n = kStepElements / 2; n > 0; n /= 2) {
+    for (unsigned m = 0; m < n; ++m) {
+      terms[m] = join + "(" + terms[2 * m] + ", " + terms[2 * m + 1] + ")";
+    }
+  }
+  text.line("    total = fb_join(total, ", rule.indexed ? terms[0] : cast(rule.total, terms[0]),
+            ");");
   text.line("  }");
 
   text.block(kFoldThreads);
   text.block(kFoldBlocks);
   text.block(kFoldThreads);
   text.line("  }");
-  const std::string_view mean =
-      program.reduction->op == compute::ReduceOp::mean ? "total / (Sum)a.reduced" : "total";
   text.line("  if (member == 0 && here) {");
-  text.line("    const ", type_name(type), " value = (", type_name(type), ")(", mean, ");");
-  text.line("    a.result[row] = value;");
-  // One store, so that the host sees both words or neither.
-  text.line("    if (a.mailbox) {");
-  text.line(
-      "      *(volatile unsigned long long*)a.mailbox = (unsigned long long)a.ticket << 32 | ",
-      type == DType::f32 ? "FB_BITS(value)" : "(unsigned)value", ";");
-  text.line("    }");
+  finish_row(text, rule);
   text.line("  }");
   text.line("}");
 }
@@ -292,24 +376,36 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
 KernelShape kernel_shape(const Program& program) {
   unsigned linear = 0;
   bool strided = false;
+  std::size_t widest = 1;  // bytes of an element that goes in or out
   for (const compute::Leaf& leaf : program.leaves) {
-    linear += leaf.access == Access::linear;
     strided = strided || leaf.access == Access::strided;
+    if (leaf.access != Access::linear) continue;
+    ++linear;
+    widest = std::max(widest, size_of(leaf.type));
+  }
+  for (const compute::Output& output : program.outputs) {
+    widest = std::max(widest, size_of(program.type_of(output.value)));
   }
   const unsigned work = weight(program);
   KernelShape shape;
   if (program.reduction) {
-    // Vectors run along a row: the last dimension must be the reduced one, and the only one.
+    // Vectors run along a row: the last dimension must be the reduced one, and the only one. The
+    // order of a row's elements is part of the tree, so it hangs on the reduced type alone.
     const bool along =
         program.reduced_dims != 0 && program.reduced_dims == 1U << (program.rank - 1);
+    const auto bytes = static_cast<unsigned>(size_of(program.type_of(program.reduction->value)));
+    shape.run = std::min(16 / bytes, kStepElements);
     shape.elements = work <= kBatchWeight / 2 ? kStepElements : 1;
     shape.passes = kStepElements / shape.elements;
     shape.vector = shape.passes == 1 && !strided && along;
     return shape;
   }
+  // Sixteen bytes of the widest type; long code of narrow types is not written out that often.
+  shape.run = std::min(16U / static_cast<unsigned>(widest), work <= kWideWeight ? 16U : 4U);
   shape.elements = work > kBatchWeight ? 1 : !strided && linear <= 2 && work <= kWideWeight ? 8 : 4;
   shape.passes = shape.elements == 1 ? 4 : 1;
   shape.vector = shape.passes == 1 && !strided;
+  if (shape.vector) shape.elements = std::max(shape.elements, shape.run);
   return shape;
 }
 
@@ -318,9 +414,10 @@ const char* kernel_entry(const Program& program) noexcept {
 }
 
 std::string with_prelude(std::string_view source) {
-  // A kernel uses a few of the prelude's functions; NVRTC would list the others, which takes time.
+  // A kernel uses a few of a part's functions, and unsigned numbers are compared with 0 there;
+  // NVRTC would list all of that, which takes time.
   Text text;
-  text.line("#pragma nv_diag_suppress 177").block(compute::prelude_text()).block(source);
+  text.line("#pragma nv_diag_suppress 177, 186").block(compute::prelude_for(source)).block(source);
   return std::move(text).str();
 }
 
@@ -328,6 +425,7 @@ std::string generate_kernel(const Program& program) {
   const KernelShape shape = kernel_shape(program);
   Text text;
   text.block(kHelpers);
+  narrow_forms(text, program);
   if (program.reduction) {
     reduce_kernel(text, program, shape);
   } else {

@@ -17,7 +17,8 @@ inline constexpr unsigned kMapThreads = 256;
 struct KernelShape {
   unsigned elements = 4;
   unsigned passes = 1;  ///< more than one keeps the code of a long program small
-  bool vector = false;  ///< every access is linear: 16 bytes at a time where addresses allow
+  unsigned run = 4;     ///< neighbouring elements that a thread takes together
+  bool vector = false;  ///< every access is linear: runs as a whole where addresses allow
   [[nodiscard]] unsigned per_thread() const noexcept { return elements * passes; }
 };
 [[nodiscard]] KernelShape kernel_shape(const compute::Program& program);
@@ -25,7 +26,7 @@ struct KernelShape {
 /// The name of a program's kernel: forebay_map or forebay_reduce.
 [[nodiscard]] const char* kernel_entry(const compute::Program& program) noexcept;
 
-/// `source` with compute/prelude.inl in front, ready for the compiler.
+/// `source` with what it needs of the prelude in front, ready for the compiler.
 [[nodiscard]] std::string with_prelude(std::string_view source);
 
 /// The whole source, prelude in front; the kernel takes one `struct Args` (kernel_arguments.hpp).

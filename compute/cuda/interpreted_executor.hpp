@@ -10,8 +10,8 @@
 
 namespace forebay::cuda {
 
-/// Ready for every program but those with more values live at once than a block's shared memory
-/// holds. Its results have the bits of CompiledExecutor's.
+/// Ready for every program that is interpretable, but for those with more values live at once than
+/// a block's shared memory holds. Its results have the bits of CompiledExecutor's.
 ///
 /// Thread safety: none; the backend's calls are serialised.
 /// Cost of a warm run beyond the driver's own: the bytecode lies with its program and is copied,
@@ -28,7 +28,8 @@ class InterpretedExecutor final : public compute::Executor {
                          const Stream& stream) override;
 
  private:
-  const Bytecode& bytecode_of(const compute::Program& program);
+  /// Null for a program that is not interpretable, which is found out once.
+  const Bytecode* bytecode_of(const compute::Program& program);
 
   CudaDevice& device_;
   StreamScratch& scratch_;

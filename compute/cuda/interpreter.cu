@@ -1,4 +1,6 @@
 // The interpreter kernels: compiled by nvcc when the library is built, with contraction off.
+// Unsigned numbers are compared with 0 in functions of every integer type.
+#pragma nv_diag_suppress 186
 #include "compute/prelude.inl"
 #include "compute/cuda/bytecode.inl"
 #include "compute/cuda/interpreter.inl"

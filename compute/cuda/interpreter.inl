@@ -7,11 +7,14 @@
 
 typedef float fb_f32;
 typedef int fb_i32;
+typedef bool fb_boolean;
 
 FB_FN unsigned fb_word(float x) { return FB_BITS(x); }
 FB_FN unsigned fb_word(int x) { return (unsigned)x; }
+FB_FN unsigned fb_word(bool x) { return x ? 1 : 0; }
 FB_FN float fb_as(unsigned word, float) { return FB_FLOAT(word); }
 FB_FN int fb_as(unsigned word, int) { return (int)word; }
+FB_FN bool fb_as(unsigned word, bool) { return word != 0; }
 template <typename T>
 FB_FN T fb_value(unsigned word) {
   return fb_as(word, T());
@@ -368,7 +371,7 @@ FB_FN void fb_interpret(const Args& a, const FbSlots<N>& slots, const Place& pla
     }                                                                                   \
     break;                                                                              \
   }
-      FB_SELECT(FB_CHOOSE)
+      FB_CHOICE(FB_CHOOSE)
     }
   }
 }
@@ -400,10 +403,16 @@ struct FbSum<float> {
 };
 template <>
 struct FbSum<int> {
-  typedef unsigned Sum;
-  typedef unsigned Term;
-  typedef int Result;
+  typedef unsigned long long Sum;
+  typedef unsigned long long Term;
+  typedef long long Result;
 };
+
+// A word of eight bytes for each thread of a block: one array for the sums of every type.
+FB_FN void* fb_fold() {
+  __shared__ unsigned long long fold[256];
+  return fold;
+}
 
 // What the threads of a row and then the blocks of a tile have summed, by the tree of the generated
 // kernels.
@@ -411,7 +420,7 @@ template <typename T, typename Args>
 FB_FN void fb_finish(const Args& a, typename FbSum<T>::Sum total, long long row, bool here,
                      unsigned member, unsigned column) {
   typedef typename FbSum<T>::Sum Sum;
-  __shared__ Sum fold[256];
+  Sum* const fold = (Sum*)fb_fold();
   __shared__ bool last;
   const unsigned thread = threadIdx.x;
   const unsigned group = 1u << a.head.group_log2, columns = 1u << a.head.columns_log2;
@@ -452,10 +461,12 @@ FB_FN void fb_finish(const Args& a, typename FbSum<T>::Sum total, long long row,
     typedef typename FbSum<T>::Result Result;
     const Result value = (Result)(a.head.mean ? total / (Sum)a.head.reduced : total);
     ((Result*)a.head.result)[row] = value;
-    // One store, so that the host sees both words or neither.
-    if (a.head.mailbox) {
-      *(volatile unsigned long long*)a.head.mailbox =
-          (unsigned long long)a.head.ticket << 32 | fb_word(value);
+    if constexpr (sizeof(Result) == 4) {
+      // One store, so that the host sees both words or neither.
+      if (a.head.mailbox) {
+        *(volatile unsigned long long*)a.head.mailbox =
+            (unsigned long long)a.head.ticket << 32 | fb_word(value);
+      }
     }
   }
 }
@@ -514,12 +525,12 @@ FB_FN void fb_reduce(const Args& a) {
   const long long base =
       here ? fb_offset(a, 0, a.head.kept_dims, row, a.head.index_strides_at) : 0;
   double real_total = 0;
-  unsigned total = 0;
+  unsigned long long total = 0;
 #pragma unroll 1
   for (long long start = begin; start < end; start += group * kFbElements) {
     const bool whole = N > 1 && a.head.vector && start + group * kFbElements <= end;
     float real_held[3] = {}, real_sum = 0;
-    unsigned held[3] = {}, sum = 0;
+    unsigned long long held[3] = {}, sum = 0;
 #pragma unroll 1
     for (unsigned pass = 0; pass < kFbElements; pass += N) {
       const FbRowPlace<Args> place{a, row, base, start, end, group, member, pass, whole};

@@ -136,7 +136,7 @@ void InterpreterArguments::put_leaves(const Program& program, const Bytecode& by
     for (unsigned n = 0; n < order.rank; ++n) body.put(binding.strides[leaf][order.dims[n]]);
   }
   head_.scalars_at = body.at(4);
-  body.put_all(binding.scalars);
+  for (const std::uint64_t bits : binding.scalars) body.put(static_cast<std::uint32_t>(bits));
   head_.code_at = body.at(4);
   body.put_all(bytecode.code);
 }

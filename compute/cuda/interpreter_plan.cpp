@@ -16,8 +16,10 @@ namespace {
 constexpr unsigned kFewestThreads = 32;
 
 KernelShape shape_of(const Program& program) {
-  KernelShape shape{
-      .elements = program.reduction ? kFbElements : kFbMapElements, .passes = 1, .vector = true};
+  KernelShape shape{.elements = program.reduction ? kFbElements : kFbMapElements,
+                    .passes = 1,
+                    .run = 4,
+                    .vector = true};
   for (const compute::Leaf& leaf : program.leaves) {
     if (leaf.access == Access::strided) shape.vector = false;
   }

@@ -21,38 +21,52 @@ bool needs_coordinates(const Program& program) {
   return false;
 }
 
+std::string reduction_total(const compute::ReduceRule& rule) {
+  const std::string value(type_name(rule.total));
+  return rule.indexed ? "FbBest<" + value + ">" : value;
+}
+
 std::string declare_arguments(const Program& program) {
   const bool coordinates = needs_coordinates(program);
   Text text;
   text.line("struct Args {");
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
-    text.line("  const ", type_name(program.leaves[k].type), "* leaf", k, ";");
+    text.line("  const ", memory_name(program.leaves[k].type), "* leaf", k, ";");
     if (program.leaves[k].access != Access::strided) continue;
     for (unsigned d = 0; d < program.rank; ++d) text.line("  long long stride", k, "_", d, ";");
   }
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-    text.line("  ", type_name(program.type_of(program.outputs[k].value)), "* out", k, ";");
+    text.line("  ", memory_name(program.type_of(program.outputs[k].value)), "* out", k, ";");
   }
   if (coordinates) {
     for (unsigned d = 0; d < program.rank; ++d) text.line("  long long extent", d, ";");
   }
   if (program.reduction) {
-    const DType type = program.type_of(program.reduction->value);
-    text.line("  ", type_name(type), "* result;");
-    text.line("  ", sum_type(type), "* partials;");
+    const compute::ReduceRule rule =
+        rule_of(program.reduction->op, program.type_of(program.reduction->value));
+    text.line("  ", memory_name(rule.result), "* result;");
+    text.line("  ", reduction_total(rule), "* partials;");
     text.line("  unsigned* tickets;");
     text.line("  unsigned long long* mailbox;");
     text.line("  long long kept, reduced, chunk;");
-    text.line("  unsigned splits, group_log2, columns_log2, inner, ticket;");
   } else {
     text.line("  long long count;");
+  }
+  for (std::size_t k = 0; k < program.scalars.size(); ++k) {
+    if (size_of(program.scalars[k]) < 8) continue;
+    text.line("  ", type_name(program.scalars[k]), " scalar", k, ";");
+  }
+  if (program.reduction) {
+    text.line("  unsigned splits, group_log2, columns_log2, inner, ticket;");
   }
   text.line("  unsigned vector, narrow;");
   if (coordinates) {
     for (unsigned d = 0; d < program.rank; ++d) text.line("  unsigned magic", d, ", shift", d, ";");
   }
   for (std::size_t k = 0; k < program.scalars.size(); ++k) {
-    text.line("  ", type_name(program.scalars[k]), " scalar", k, ";");
+    if (size_of(program.scalars[k]) == 8) continue;
+    const DType type = program.scalars[k];
+    text.line("  ", size_of(type) == 4 ? type_name(type) : "unsigned", " scalar", k, ";");
   }
   text.line("};");
   return std::move(text).str();
@@ -93,13 +107,19 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
     put(plan.kept);
     put(plan.reduced);
     put(plan.chunk);
+  } else {
+    put(count);
+  }
+  for (std::size_t k = 0; k < program.scalars.size(); ++k) {
+    if (size_of(program.scalars[k]) == 8) put(binding.scalars[k]);
+  }
+  if (program.reduction) {
+    const ReducePlan& plan = choices.plan;
     put(plan.splits);
     put(plan.group_log2);
     put(plan.columns_log2);
     put(std::uint32_t{plan.inner});
     put(binding.ticket);
-  } else {
-    put(count);
   }
   put(std::uint32_t{choices.vector});
   // Blocks look at indices up to one block's worth beyond the end.
@@ -111,7 +131,9 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
       put(division.shift);
     }
   }
-  for (const std::uint32_t bits : binding.scalars) put(bits);
+  for (std::size_t k = 0; k < program.scalars.size(); ++k) {
+    if (size_of(program.scalars[k]) < 8) put(static_cast<std::uint32_t>(binding.scalars[k]));
+  }
   // The structure's size is a multiple of its alignment; the launch copies all of it.
   if (size_ % 8 != 0) put(std::uint32_t{0});
 }

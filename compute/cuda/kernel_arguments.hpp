@@ -16,8 +16,9 @@ namespace forebay::cuda {
 inline constexpr std::size_t kParameterBytes = 4096;
 
 /// Within these, the parameters of any program fit, every leaf priced as strided in eight
-/// dimensions and every free operand as a scalar.
-inline constexpr compute::Limits kLimits{.max_ops = 216, .max_leaves = 30, .max_outputs = 8};
+/// dimensions and every scalar as eight bytes.
+inline constexpr compute::Limits kLimits{
+    .max_ops = 216, .max_leaves = 30, .max_scalars = 192, .max_outputs = 8};
 
 /// Where a reduction finds its scratch memory; unused without a split.
 struct ReduceScratch {
@@ -33,7 +34,7 @@ struct LaunchChoices {
 };
 
 /// The bytes of `struct Args`, in the order in which `declare_arguments` names the members:
-/// everything of eight bytes first, then everything of four.
+/// everything of eight bytes first, then everything of four; smaller scalars take four.
 class ArgumentBuffer {
  public:
   ArgumentBuffer(const compute::Program& program, const compute::Binding& binding,
@@ -52,6 +53,9 @@ class ArgumentBuffer {
 
 /// Whether kernels of this program need coordinates: a strided leaf, or a reduction.
 [[nodiscard]] bool needs_coordinates(const compute::Program& program);
+
+/// The type of a reduction's totals in the code.
+[[nodiscard]] std::string reduction_total(const compute::ReduceRule& rule);
 
 /// `struct Args { … };` for a program. Members: leafK, strideK_D, outK, scalarK; count or the
 /// reduction's; with coordinates extentD, magicD and shiftD.

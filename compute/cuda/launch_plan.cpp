@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "compute/cuda/program_text.hpp"
+
 namespace forebay::cuda {
 namespace {
 
@@ -9,14 +11,17 @@ using compute::Access;
 using compute::Binding;
 using compute::Program;
 
-bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
-
-bool all_aligned(const Program& program, const Binding& binding) {
+bool all_aligned(const Program& program, const KernelShape& shape, const Binding& binding) {
+  const auto aligned = [&](const void* address, DType type) {
+    const std::size_t access = elements_of_access(shape, type) * size_of(type);
+    return reinterpret_cast<std::uintptr_t>(address) % access == 0;
+  };
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
-    if (program.leaves[k].access == Access::linear && !aligned(binding.leaves[k])) return false;
+    const compute::Leaf& leaf = program.leaves[k];
+    if (leaf.access == Access::linear && !aligned(binding.leaves[k], leaf.type)) return false;
   }
-  for (const void* const output : binding.outputs) {
-    if (!aligned(output)) return false;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    if (!aligned(binding.outputs[k], program.type_of(program.outputs[k].value))) return false;
   }
   return true;
 }
@@ -38,8 +43,8 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
     ReducePlan& plan = launch.choices.plan;
     plan = plan_reduction(binding.extents, program.reduced_dims);
     if (plan.kept == 0) return launch;
-    launch.choices.vector =
-        shape.vector && (plan.kept == 1 || plan.reduced % 4 == 0) && all_aligned(program, binding);
+    launch.choices.vector = shape.vector && (plan.kept == 1 || plan.reduced % shape.run == 0) &&
+                            all_aligned(program, shape, binding);
     launch.threads = plan.threads();
     launch.blocks = grid(plan.blocks());
     return launch;
@@ -47,7 +52,7 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;
   if (count == 0) return launch;
-  launch.choices.vector = shape.vector && all_aligned(program, binding);
+  launch.choices.vector = shape.vector && all_aligned(program, shape, binding);
   // Small maps use small blocks, so that every multiprocessor has one.
   launch.threads = kMapThreads;
   const auto blocks = [&] {

@@ -1,5 +1,7 @@
 #include "compute/cuda/program_text.hpp"
 
+#include <set>
+
 namespace forebay::cuda {
 
 using compute::Access;
@@ -19,20 +21,71 @@ unsigned weight(Op op) {
     case Op::div:
     case Op::sqrt:
       return 12;
+    case Op::rsqrt:
     case Op::exp:
+    case Op::floor_div:
+    case Op::remainder:
       return 24;
     case Op::log:
-      return 32;
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::silu:
+      return 40;
+    case Op::exp2:
+    case Op::expm1:
+    case Op::log2:
+    case Op::log10:
+    case Op::log1p:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::atan2:
+    case Op::sinh:
+    case Op::cosh:
+      return 60;
     case Op::random_uniform:
+    case Op::random_uniform_f64:
+    case Op::erf:
+    case Op::softplus:
       return 100;
+    case Op::pow:
+    case Op::gelu:
     case Op::random_normal:
+    case Op::random_normal_f64:
       return 180;
     default:
       return 1;
   }
 }
 
-bool is_random(Op op) { return op == Op::random_uniform || op == Op::random_normal; }
+bool is_random(Op op) {
+  const compute::OpKind kind = compute::kind_of(op);
+  return kind == compute::OpKind::draw_32 || kind == compute::OpKind::draw_64;
+}
+
+std::string_view zero_of(DType type) {
+  return type == DType::f16 ? "FbHalf{0}" : type == DType::bf16 ? "FbBfloat{0}" : "0";
+}
+
+// A scalar argument as a value of its type; the small ones come as a whole word.
+std::string scalar_of(DType type, std::size_t k) {
+  const std::string word = name("a.scalar", k);
+  switch (type) {
+    case DType::f16:
+      return "FbHalf{(unsigned short)" + word + "}";
+    case DType::bf16:
+      return "FbBfloat{(unsigned short)" + word + "}";
+    case DType::u8:
+      return "(unsigned char)" + word;
+    case DType::boolean:
+      return word + " != 0";
+    default:
+      return word;
+  }
+}
 
 }  // namespace
 
@@ -42,6 +95,23 @@ unsigned weight(const Program& program) {
   unsigned strided = 0;
   for (const compute::Leaf& leaf : program.leaves) strided += leaf.access == Access::strided;
   return sum + (strided == 0 ? 0U : 6U * program.rank) + strided * 3U * program.rank;
+}
+
+void narrow_forms(Text& text, const Program& program) {
+  using compute::OpKind;
+  std::set<Op> known;
+  for (const Instruction& instruction : program.code) {
+    const DType type = program.type_of(instruction.a);
+    if (type != DType::f16 && type != DType::bf16) continue;
+    const OpKind kind = kind_of(instruction.op);
+    if (kind == OpKind::cast || !known.insert(instruction.op).second) continue;
+    const std::string_view form = kind == OpKind::test            ? "TEST"
+                                  : kind == OpKind::compare       ? "COMPARE"
+                                  : operands(instruction.op) == 1 ? "1"
+                                  : operands(instruction.op) == 2 ? "2"
+                                                                  : "3";
+    text.line("FB_NARROW_", form, "(fb_", to_string(instruction.op), ")");
+  }
 }
 
 bool ProgramText::uses_index() const {
@@ -59,18 +129,18 @@ void ProgramText::constants(Text& text) const {
     text.line("  const ", type_name(program_.leaves[k].type), " v", k, " = *a.leaf", k, ";");
   }
   for (std::size_t k = 0; k < program_.scalars.size(); ++k) {
-    text.line("  const ", type_name(program_.scalars[k]), " v", program_.leaves.size() + k,
-              " = a.scalar", k, ";");
+    text.line("  const ", type_name(program_.scalars[k]), " v", program_.leaves.size() + k, " = ",
+              scalar_of(program_.scalars[k], k), ";");
   }
 }
 
 void ProgramText::arrays(Text& text) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
-    text.line("  ", type_name(program_.leaves[k].type), " x", k, "[", shape_.elements, "];");
+    text.line("  ", memory_name(program_.leaves[k].type), " x", k, "[", shape_.elements, "];");
   }
   for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
-    text.line("  ", type_name(program_.type_of(program_.outputs[k].value)), " y", k, "[",
+    text.line("  ", memory_name(program_.type_of(program_.outputs[k].value)), " y", k, "[",
               shape_.elements, "];");
   }
 }
@@ -135,7 +205,9 @@ std::string ProgramText::element(std::size_t k, const std::vector<unsigned>& dim
 
 void ProgramText::load_element(Text& text, const std::vector<unsigned>& dims) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
-    if (per_element(k)) text.line("      x", k, "[e] = inside ? ", element(k, dims), " : 0;");
+    if (!per_element(k)) continue;
+    text.line("      x", k, "[e] = inside ? ", element(k, dims), " : ",
+              zero_of(program_.leaves[k].type), ";");
   }
 }
 
@@ -145,27 +217,35 @@ void ProgramText::store_element(Text& text) const {
   }
 }
 
-void ProgramText::load_quad(Text& text) const {
+void ProgramText::load_run(Text& text) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
-    const bool real = program_.leaves[k].type == DType::f32;
-    text.line("      const FbQuad w", k, " = *(const FbQuad*)(a.leaf", k, " + i);");
-    for (unsigned n = 0; n < 4; ++n) {
-      text.line("      x", k, "[4 * q + ", n, "] = ", real ? "FB_FLOAT(" : "(int)(", "w", k, ".w[",
-                n, "]);");
+    const DType type = program_.leaves[k].type;
+    const unsigned n = elements_of_access(shape_, type);
+    for (unsigned at = 0; at < shape_.run; at += n) {
+      const std::string pack = name("w", k) + name("_", at);
+      text.line("      const FbPack<", memory_name(type), ", ", n, "> ", pack, " = *(const FbPack<",
+                memory_name(type), ", ", n, ">*)(a.leaf", k, " + i + ", at, ");");
+      text.line("      #pragma unroll");
+      text.line("      for (int n = 0; n < ", n, "; ++n) x", k, "[", shape_.run, " * q + ", at,
+                " + n] = ", pack, ".v[n];");
     }
   }
 }
 
-void ProgramText::store_quad(Text& text) const {
+void ProgramText::store_run(Text& text) const {
   for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
-    const bool real = program_.type_of(program_.outputs[k].value) == DType::f32;
-    text.line("      FbQuad w", k, ";");
-    for (unsigned n = 0; n < 4; ++n) {
-      text.line("      w", k, ".w[", n, "] = ", real ? "FB_BITS(" : "(unsigned)(", "y", k,
-                "[4 * q + ", n, "]);");
+    const DType type = program_.type_of(program_.outputs[k].value);
+    const unsigned n = elements_of_access(shape_, type);
+    for (unsigned at = 0; at < shape_.run; at += n) {
+      const std::string pack = name("w", k) + name("_", at);
+      text.line("      FbPack<", memory_name(type), ", ", n, "> ", pack, ";");
+      text.line("      #pragma unroll");
+      text.line("      for (int n = 0; n < ", n, "; ++n) ", pack, ".v[n] = y", k, "[", shape_.run,
+                " * q + ", at, " + n];");
+      text.line("      *(FbPack<", memory_name(type), ", ", n, ">*)(a.out", k, " + i + ", at,
+                ") = ", pack, ";");
     }
-    text.line("      *(FbQuad*)(a.out", k, " + i) = w", k, ";");
   }
 }
 

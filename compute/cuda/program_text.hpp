@@ -1,6 +1,7 @@
 // The parts of a program as code, from which map and reduction kernels are put together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -36,9 +37,10 @@ class ProgramText {
   /// xK[e] = the element of leaf K at the place that `i` and `cD` say, 0 unless `inside`.
   void load_element(Text& text, const std::vector<unsigned>& dims) const;
   void store_element(Text& text) const;
-  /// Sixteen bytes of every leaf or output: elements 4q to 4q + 3 at linear index `i`.
-  void load_quad(Text& text) const;
-  void store_quad(Text& text) const;
+  /// One run of every leaf or output: elements run * q and following at linear index `i`, at most
+  /// sixteen bytes at a time.
+  void load_run(Text& text) const;
+  void store_run(Text& text) const;
 
   [[nodiscard]] bool uses_index() const;
   [[nodiscard]] std::string value(compute::Value value) const;
@@ -51,6 +53,14 @@ class ProgramText {
   const compute::Program& program_;
   const KernelShape& shape_;
 };
+
+/// The forms of the prelude for the operations on f16 and bf16 in `program`.
+void narrow_forms(Text& text, const compute::Program& program);
+
+/// Elements of `type` that one access of a run moves.
+[[nodiscard]] constexpr unsigned elements_of_access(const KernelShape& shape, DType type) noexcept {
+  return std::min(shape.run, 16U / static_cast<unsigned>(size_of(type)));
+}
 
 /// Roughly the instructions of one element; loads of strided leaves count with their dimensions.
 [[nodiscard]] unsigned weight(const compute::Program& program);

@@ -8,12 +8,14 @@
 
 namespace forebay::cuda {
 
-/// Elements that one thread takes from its row in one step: two runs of four.
+/// Elements that one thread takes from its row in one step.
 inline constexpr unsigned kStepElements = 8;
 inline constexpr unsigned kReduceThreads = 256;
 /// The most blocks of a reduction whose rows are split, and the most partial sums that they write.
 inline constexpr unsigned kSplitBlocks = 4096;
 inline constexpr unsigned kSplitPartials = 65536;
+/// Bytes of the largest total: a number and an index.
+inline constexpr unsigned kMostPartial = 16;
 
 /// The tree of a reduction. A *row* is what is summed into one result: `reduced` elements for each
 /// of the `kept` results. A block holds `columns` rows at a time, `group` threads each; long rows
@@ -35,7 +37,7 @@ struct ReducePlan {
 
   [[nodiscard]] std::int64_t blocks() const noexcept { return tiles * splits; }
   [[nodiscard]] unsigned threads() const noexcept { return 1U << (group_log2 + columns_log2); }
-  /// Partial sums of eight bytes that the blocks leave for the last one; 0 without a split.
+  /// Totals that the blocks leave for the last one; 0 without a split.
   [[nodiscard]] std::size_t partials() const noexcept {
     return splits == 1 ? 0 : static_cast<std::size_t>(blocks()) << columns_log2;
   }

@@ -6,7 +6,7 @@
 namespace forebay::cuda {
 namespace {
 
-constexpr std::size_t kPartialBytes = std::size_t{kSplitPartials} * 8;
+constexpr std::size_t kPartialBytes = std::size_t{kSplitPartials} * kMostPartial;
 constexpr std::size_t kTicketBytes = std::size_t{kSplitBlocks} * 4;
 
 }  // namespace

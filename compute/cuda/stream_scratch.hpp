@@ -24,8 +24,8 @@ class StreamScratch {
   StreamScratch(const StreamScratch&) = delete;
   StreamScratch& operator=(const StreamScratch&) = delete;
 
-  /// For reductions that are split: kSplitPartials sums of eight bytes, and kSplitBlocks tickets
-  /// that are 0 between launches. Throws OutOfMemory, DriverError.
+  /// For reductions that are split: kSplitPartials totals of up to kMostPartial bytes, and
+  /// kSplitBlocks tickets that are 0 between launches. Throws OutOfMemory, DriverError.
   [[nodiscard]] ReduceScratch reduction(const Stream& stream);
   /// For matrix products: `matmul.workspace_bytes`. Throws OutOfMemory.
   [[nodiscard]] void* workspace(const Stream& stream);

@@ -32,12 +32,15 @@ class Text {
   std::string text_;
 };
 
+/// The type of values in registers.
 [[nodiscard]] constexpr std::string_view type_name(DType type) noexcept {
-  return type == DType::f32 ? "float" : "int";
+  constexpr std::string_view kNames[] = {"double",    "float", "FbHalf",        "FbBfloat",
+                                         "long long", "int",   "unsigned char", "bool"};
+  return kNames[static_cast<std::size_t>(type)];
 }
-/// In what sums are kept: f64 for f32, and i32 modulo 2^32.
-[[nodiscard]] constexpr std::string_view sum_type(DType type) noexcept {
-  return type == DType::f32 ? "double" : "unsigned";
+/// The type of elements in memory: what is not 0 there is a true boolean.
+[[nodiscard]] constexpr std::string_view memory_name(DType type) noexcept {
+  return type == DType::boolean ? type_name(DType::u8) : type_name(type);
 }
 
 }  // namespace forebay::cuda

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "compute/cuda/convert.hpp"
+#include "compute/convert.hpp"
 
 namespace forebay::cuda {
 
@@ -34,8 +34,8 @@ unsigned team_size(const UploadConfig& config) {
 /// Hands out pieces of transfers, each at most a slot's size. Thread safety: any thread.
 class TransferRing::Pieces {
  public:
-  Pieces(std::span<const Backend::Upload> transfers, std::size_t elements)
-      : transfers_(transfers), elements_(elements) {}
+  Pieces(std::span<const Backend::Upload> transfers, std::size_t bytes)
+      : transfers_(transfers), bytes_(bytes) {}
 
   bool next(Backend::Upload& piece) {
     const std::lock_guard lock(mutex_);
@@ -48,7 +48,7 @@ class TransferRing::Pieces {
     piece = all;
     piece.source = static_cast<const std::byte*>(all.source) + done_ * size_of(all.source_type);
     piece.target = static_cast<std::byte*>(all.target) + done_ * size_of(all.target_type);
-    piece.count = std::min(elements_, all.count - done_);
+    piece.count = std::min(bytes_ / size_of(all.target_type), all.count - done_);
     done_ += piece.count;
     return true;
   }
@@ -59,7 +59,7 @@ class TransferRing::Pieces {
 
  private:
   std::span<const Backend::Upload> transfers_;
-  std::size_t elements_;
+  std::size_t bytes_;
   std::mutex mutex_;
   std::size_t index_ = 0;  // mutex_
   std::size_t done_ = 0;   // mutex_; elements of transfers_[index_]
@@ -127,7 +127,7 @@ TransferRing::Slot& TransferRing::next_slot() noexcept {
 
 void TransferRing::send(Slot& slot, const Backend::Upload& piece, const Stream& stream) {
   std::byte* const memory = acquire(slot);
-  convert(piece.source, piece.source_type, memory, piece.target_type, piece.count);
+  compute::convert(piece.source, piece.source_type, memory, piece.target_type, piece.count);
   check(device_.api(),
         device_.api().cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(piece.target), memory,
                                         piece.count * size_of(piece.target_type),
@@ -165,7 +165,7 @@ void TransferRing::move(std::span<const Backend::Upload> transfers, const Stream
     bytes += transfer.count * size_of(transfer.target_type);
   }
   const bool alone = bytes <= kTeamBytes || team_.size() == 1;
-  Pieces pieces(transfers, (alone ? chunk_bytes_ : team_piece(bytes)) / size_of(DType::f32));
+  Pieces pieces(transfers, alone ? chunk_bytes_ : team_piece(bytes));
   if (alone) {
     Backend::Upload piece;
     while (pieces.next(piece)) move(next_slot(), piece, stream);
@@ -218,8 +218,8 @@ void TransferRing::download(const void* source, void* target, std::size_t bytes,
     download_small(source, target, bytes, stream);
     return;
   }
-  // Elements are words: types do not matter on the way back.
-  const Backend::Upload whole{source, DType::f32, target, DType::f32, bytes / size_of(DType::f32)};
+  // Types do not matter on the way back.
+  const Backend::Upload whole{source, DType::u8, target, DType::u8, bytes};
   move({&whole, 1}, stream, [this](Slot& slot, const Backend::Upload& piece, const Stream& on) {
     fetch(slot, piece, on);
   });

@@ -11,26 +11,25 @@ namespace forebay::compute::host {
 namespace {
 
 constexpr std::align_val_t kLine{64};
-constexpr std::uint16_t kNone = 0xffff;
 
 // Memory that a thread keeps between runs; it grows to what the largest program needs.
 struct Scratch {
   struct Free {
-    void operator()(Word* words) const noexcept { ::operator delete[](words, kLine); }
+    void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, kLine); }
   };
-  std::unique_ptr<Word[], Free> words;
+  std::unique_ptr<std::byte[], Free> bytes;
   std::size_t size = 0;
-  std::vector<Word*> values;
-  std::vector<Word*> destinations;
+  std::vector<std::byte*> values;
+  std::vector<std::byte*> destinations;
 
-  Word* reserve(std::size_t count) {
+  std::byte* reserve(std::size_t count) {
     if (count > size) {
-      words.reset();
+      bytes.reset();
       size = 0;
-      words.reset(static_cast<Word*>(::operator new[](count * sizeof(Word), kLine)));
+      bytes.reset(static_cast<std::byte*>(::operator new[](count, kLine)));
       size = count;
     }
-    return words.get();
+    return bytes.get();
   }
 
   static Scratch& of_thread() {
@@ -38,6 +37,13 @@ struct Scratch {
     return scratch;
   }
 };
+
+std::size_t block_size(DType type) { return size_of(block_type(type)); }
+
+[[noreturn]] void throw_no_loop(const Instruction& instruction, DType type) {
+  throw Error(std::string("no operation ") + to_string(instruction.op) + " on " +
+              std::string(forebay::to_string(type)));
+}
 
 // The last step that reads each value; outputs and the reduced value are read after all of them.
 std::vector<std::size_t> last_uses(const Program& program, std::size_t values) {
@@ -54,39 +60,63 @@ std::vector<std::size_t> last_uses(const Program& program, std::size_t values) {
 
 }  // namespace
 
+std::uint32_t BlockProgram::take(DType type) {
+  const std::uint32_t at = bytes;
+  bytes += static_cast<std::uint32_t>(block_size(type) * kBlock);
+  return at;
+}
+
 BlockProgram::BlockProgram(const Program& program) {
   const std::size_t leaves = program.leaves.size();
   const std::size_t first_result = leaves + program.scalars.size();
-  buffer.assign(first_result + program.code.size(), kNone);
+  const std::size_t values = first_result + program.code.size();
+  place.assign(values, kNone);
+  for (std::size_t v = 0; v < values; ++v) types.push_back(program.type_of(static_cast<Value>(v)));
   for (std::size_t v = 0; v < first_result; ++v) {
-    if (v >= leaves || program.leaves[v].access != Access::linear) buffer[v] = buffers++;
+    const bool in_place =
+        v < leaves && program.leaves[v].access == Access::linear && !is_narrow(types[v]);
+    if (!in_place) place[v] = take(types[v]);
   }
-  const std::vector<std::size_t> last = last_uses(program, buffer.size());
-  std::vector<std::uint16_t> idle;
+  const std::vector<std::size_t> last = last_uses(program, values);
+  std::vector<std::pair<std::size_t, std::uint32_t>> idle;  // size of an element, place
   for (std::size_t i = 0; i < program.code.size(); ++i) {
     const Instruction& instruction = program.code[i];
     const std::size_t out = first_result + i;
     const Value read[] = {instruction.a, instruction.b, instruction.c};
-    // A loop may write where it reads, so what ends here is free for the result.
+    // A loop may write where it reads elements of the same size, so what ends here is free for the
+    // result.
     for (int k = 0; k < operands(instruction.op); ++k) {
       const bool repeated = std::find(read, read + k, read[k]) != read + k;
       if (read[k] >= first_result && last[read[k]] == i && !repeated) {
-        idle.push_back(buffer[read[k]]);
+        idle.emplace_back(block_size(types[read[k]]), place[read[k]]);
       }
     }
-    if (idle.empty()) {
-      buffer[out] = buffers++;
+    const std::size_t size = block_size(types[out]);
+    const auto fits = [size](const auto& buffer) { return buffer.first == size; };
+    const auto found = std::find_if(idle.rbegin(), idle.rend(), fits);
+    if (found == idle.rend()) {
+      place[out] = take(types[out]);
     } else {
-      buffer[out] = idle.back();
-      idle.pop_back();
+      place[out] = found->second;
+      idle.erase(std::next(found).base());
     }
-    const Kernel kernel =
-        find_kernel(instruction.op, program.type_of(instruction.a), instruction.type);
-    if (kernel == nullptr) {
-      throw Error(std::string("no operation ") + to_string(instruction.op) + " on " +
-                  std::string(forebay::to_string(program.type_of(instruction.a))));
-    }
-    steps.push_back({kernel, instruction.a, instruction.b, instruction.c, static_cast<Value>(out)});
+    add_steps(instruction, static_cast<Value>(out));
+  }
+}
+
+void BlockProgram::add_steps(const Instruction& instruction, Value out) {
+  const auto [op, result, a, b, c] = instruction;
+  const DType from = types[a];
+  Kernel kernel = nullptr;
+  if (kind_of(op) == OpKind::cast && is_narrow(result)) {
+    kernel = odd_kernel(block_type(from));
+  } else {
+    kernel = find_kernel(op, block_type(from), block_type(result));
+  }
+  if (kernel == nullptr) throw_no_loop(instruction, from);
+  steps.push_back({kernel, a, b, c, out});
+  if (is_narrow(result) && !is_exact(op)) {
+    steps.push_back({rounding_kernel(result), out, out, out, out});
   }
 }
 
@@ -94,62 +124,122 @@ BlockRun::BlockRun(const Program& program, const BlockProgram& compiled, const B
     : program_(program),
       compiled_(compiled),
       binding_(binding),
-      buffers_(Scratch::of_thread().reserve(compiled.buffers * kBlock)),
+      buffers_(Scratch::of_thread().reserve(compiled.bytes + kBlock * sizeof(std::uint16_t))),
+      gathered_(buffers_ + compiled.bytes),
       values_(Scratch::of_thread().values),
       destinations_(Scratch::of_thread().destinations) {
   const std::size_t leaves = program.leaves.size();
-  values_.assign(compiled.buffer.size(), nullptr);
+  values_.assign(compiled.place.size(), nullptr);
   for (std::size_t v = 0; v < values_.size(); ++v) {
-    if (compiled.buffer[v] != kNone) values_[v] = buffer_of(v);
+    if (compiled.place[v] != BlockProgram::kNone) values_[v] = buffer_of(v);
   }
   std::uint64_t elements = 1;
   for (const std::int64_t extent : binding.extents) elements *= static_cast<std::uint64_t>(extent);
   const std::size_t filled = std::min<std::uint64_t>(elements, kBlock);
   for (std::size_t i = 0; i < leaves; ++i) {
-    if (program.leaves[i].access != Access::single) continue;
-    std::fill_n(values_[i], filled, *static_cast<const Word*>(binding.leaves[i]));
+    if (program.leaves[i].access == Access::single) fill(i, binding.leaves[i], filled);
   }
   for (std::size_t i = 0; i < program.scalars.size(); ++i) {
-    std::fill_n(values_[leaves + i], filled, binding.scalars[i]);
+    // The lowest bytes come first.
+    fill(leaves + i, &binding.scalars[i], filled);
   }
   destinations_.assign(program.outputs.size(), nullptr);
   for (std::size_t o = 0; o < program.outputs.size(); ++o) {
-    if (computed_in_place(o)) destinations_[o] = static_cast<Word*>(binding.outputs[o]);
+    if (computed_in_place(o)) destinations_[o] = static_cast<std::byte*>(binding.outputs[o]);
+  }
+}
+
+void BlockRun::fill(std::size_t value, const void* element, std::size_t n) {
+  const DType type = compiled_.types[value];
+  std::uint64_t bits = 0;
+  if (is_narrow(type)) {
+    widening_kernel(type)(element, element, element, &bits, 1, 0);
+  } else {
+    std::memcpy(&bits, element, size_of(type));
+  }
+  switch (block_size(type)) {
+    case 8:
+      std::fill_n(reinterpret_cast<std::uint64_t*>(values_[value]), n, bits);
+      break;
+    case 4:
+      std::fill_n(reinterpret_cast<std::uint32_t*>(values_[value]), n,
+                  static_cast<std::uint32_t>(bits));
+      break;
+    default:
+      std::memset(values_[value], static_cast<int>(bits & 255U), n);
+      break;
   }
 }
 
 // A later step may read a leaf whose memory an output overwrites: that output is copied at the end.
 bool BlockRun::computed_in_place(std::size_t output) const noexcept {
   const std::size_t inputs = program_.leaves.size() + program_.scalars.size();
-  return program_.outputs[output].value >= inputs &&
+  const Value value = program_.outputs[output].value;
+  return value >= inputs && !is_narrow(compiled_.types[value]) &&
          std::find(binding_.leaves.begin(), binding_.leaves.end(), binding_.outputs[output]) ==
              binding_.leaves.end();
 }
 
 void BlockRun::block(std::uint64_t index, std::size_t n) {
   for (std::size_t i = 0; i < program_.leaves.size(); ++i) {
-    if (program_.leaves[i].access == Access::linear) {
-      // Never written through: only results are.
-      values_[i] = static_cast<Word*>(const_cast<void*>(binding_.leaves[i])) + index;
-    } else if (program_.leaves[i].access == Access::strided) {
-      read_strided(i, index, n);
-    }
+    if (program_.leaves[i].access != Access::single) read_leaf(i, index, n);
   }
   for (std::size_t o = 0; o < destinations_.size(); ++o) {
-    if (destinations_[o] != nullptr) values_[program_.outputs[o].value] = destinations_[o] + index;
+    if (destinations_[o] == nullptr) continue;
+    const Value value = program_.outputs[o].value;
+    values_[value] = destinations_[o] + index * size_of(compiled_.types[value]);
   }
   for (const BlockProgram::Step& step : compiled_.steps) {
     step.kernel(values_[step.a], values_[step.b], values_[step.c], values_[step.out], n, index);
   }
   for (std::size_t o = 0; o < destinations_.size(); ++o) {
     if (destinations_[o] != nullptr) continue;
-    std::memcpy(static_cast<Word*>(binding_.outputs[o]) + index, values_[program_.outputs[o].value],
-                n * sizeof(Word));
+    const Value value = program_.outputs[o].value;
+    const DType type = compiled_.types[value];
+    std::byte* const target = static_cast<std::byte*>(binding_.outputs[o]) + index * size_of(type);
+    if (is_narrow(type)) {
+      narrowing_kernel(type)(values_[value], nullptr, nullptr, target, n, 0);
+    } else {
+      std::memcpy(target, values_[value], n * size_of(type));
+    }
+  }
+}
+
+void BlockRun::read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n) {
+  const DType type = program_.leaves[leaf].type;
+  const auto* source = static_cast<const std::byte*>(binding_.leaves[leaf]);
+  if (program_.leaves[leaf].access == Access::linear) {
+    source += index * size_of(type);
+  } else {
+    std::byte* const target = is_narrow(type) ? gathered_ : buffer_of(leaf);
+    switch (size_of(type)) {
+      case 8:
+        source = gather<std::uint64_t>(leaf, target, index, n);
+        break;
+      case 4:
+        source = gather<std::uint32_t>(leaf, target, index, n);
+        break;
+      case 2:
+        source = gather<std::uint16_t>(leaf, target, index, n);
+        break;
+      default:
+        source = gather<std::uint8_t>(leaf, target, index, n);
+        break;
+    }
+  }
+  if (is_narrow(type)) {
+    values_[leaf] = buffer_of(leaf);
+    widening_kernel(type)(source, nullptr, nullptr, values_[leaf], n, 0);
+  } else {
+    // Never written through: only results are.
+    values_[leaf] = const_cast<std::byte*>(source);
   }
 }
 
 // Row by row of the last dimension; a block inside one row without gaps is read in place.
-void BlockRun::read_strided(std::size_t leaf, std::uint64_t index, std::size_t n) {
+template <typename Word>
+const std::byte* BlockRun::gather(std::size_t leaf, std::byte* to, std::uint64_t index,
+                                  std::size_t n) {
   const Dims& extents = binding_.extents;
   const Dims& strides = binding_.strides[leaf];
   const std::size_t last = extents.size() - 1;
@@ -164,10 +254,9 @@ void BlockRun::read_strided(std::size_t leaf, std::uint64_t index, std::size_t n
   const Word* const base = static_cast<const Word*>(binding_.leaves[leaf]);
   const std::int64_t step = strides[last];
   if (step == 1 && static_cast<std::int64_t>(n) <= extents[last] - position[last]) {
-    values_[leaf] = const_cast<Word*>(base + offset);
-    return;
+    return reinterpret_cast<const std::byte*>(base + offset);
   }
-  Word* target = values_[leaf] = buffer_of(leaf);
+  Word* target = reinterpret_cast<Word*>(to);
   for (auto left = static_cast<std::int64_t>(n);;) {
     const std::int64_t row = std::min(left, extents[last] - position[last]);
     const Word* const source = base + offset;
@@ -180,7 +269,7 @@ void BlockRun::read_strided(std::size_t leaf, std::uint64_t index, std::size_t n
     }
     target += row;
     left -= row;
-    if (left == 0) return;
+    if (left == 0) return to;
     // To the start of the next row.
     offset -= position[last] * step;
     position[last] = 0;

@@ -10,22 +10,29 @@
 
 namespace forebay::compute::host {
 
-/// Elements of one block: 4 KiB of each value, so that a dozen values share a first-level cache.
+/// Elements of one block: 4 KiB of each f32 value, so that a dozen share a first-level cache.
 inline constexpr std::size_t kBlock = 1024;
 
-/// The compiled form, kept with the program: its loops, and a buffer of one block for each value,
+/// The compiled form, kept with the program: its loops, and memory of one block for each value,
 /// which intermediate values share by their lifetimes.
 struct BlockProgram {
   struct Step {
     Kernel kernel;
     Value a, b, c, out;
   };
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
   std::vector<Step> steps;
-  std::vector<std::uint16_t> buffer;  ///< by value; linear leaves are read in place and have none
-  std::uint16_t buffers = 0;
+  std::vector<DType> types;          ///< by value
+  std::vector<std::uint32_t> place;  ///< by value, bytes; linear leaves are read in place: kNone
+  std::uint32_t bytes = 0;
 
   /// Throws Error for an operation that does not exist for its types.
   explicit BlockProgram(const Program& program);
+
+ private:
+  std::uint32_t take(DType type);
+  void add_steps(const Instruction& instruction, Value out);
 };
 
 /// One thread's view of one run. Only one may exist on a thread at a time.
@@ -37,22 +44,27 @@ class BlockRun {
   /// Computes elements [index, index + n) of the iteration space and stores the outputs: each by
   /// the loop that computes it where it can be. REQUIRES: 0 < n <= kBlock.
   void block(std::uint64_t index, std::size_t n);
-  /// Where the last block left a value.
-  [[nodiscard]] const Word* value(Value v) const noexcept { return values_[v]; }
+  /// Where the last block left a value, of its block_type.
+  [[nodiscard]] const void* value(Value v) const noexcept { return values_[v]; }
 
  private:
-  void read_strided(std::size_t leaf, std::uint64_t index, std::size_t n);
-  [[nodiscard]] Word* buffer_of(std::size_t value) const noexcept {
-    return buffers_ + compiled_.buffer[value] * kBlock;
-  }
+  void read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n);
+  template <typename Word>
+  [[nodiscard]] const std::byte* gather(std::size_t leaf, std::byte* target, std::uint64_t index,
+                                        std::size_t n);
+  void fill(std::size_t value, const void* element, std::size_t n);
   [[nodiscard]] bool computed_in_place(std::size_t output) const noexcept;
+  [[nodiscard]] std::byte* buffer_of(std::size_t value) const noexcept {
+    return buffers_ + compiled_.place[value];
+  }
 
   const Program& program_;
   const BlockProgram& compiled_;
   const Binding& binding_;
-  Word* buffers_;
-  std::vector<Word*>& values_;        // where each value of the block lies
-  std::vector<Word*>& destinations_;  // of outputs computed in place, else null
+  std::byte* buffers_;
+  std::byte* gathered_;                    // a block of a narrow leaf before it is widened
+  std::vector<std::byte*>& values_;        // where each value of the block lies
+  std::vector<std::byte*>& destinations_;  // of outputs computed in place, else null
 };
 
 }  // namespace forebay::compute::host

@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "compute/convert.hpp"
 #include "compute/host/host_executor.hpp"
-#include "compute/host/kernels.hpp"
 
 // OpenBLAS keeps threads of its own; CBLAS itself has no call for their number.
 extern "C" [[gnu::weak]] void openblas_set_num_threads(int count);
@@ -72,14 +72,13 @@ class HostBackend final : public Backend {
  private:
   void convert(const Upload& upload) {
     constexpr std::size_t kItem = std::size_t{64} << 10;  // elements
-    const Op op = upload.target_type == DType::f32 ? Op::to_f32 : Op::to_i32;
-    const host::Kernel kernel = host::find_kernel(op, upload.source_type, upload.target_type);
-    const auto* const source = static_cast<const host::Word*>(upload.source);
-    auto* const target = static_cast<host::Word*>(upload.target);
+    const auto* const source = static_cast<const std::byte*>(upload.source);
+    auto* const target = static_cast<std::byte*>(upload.target);
     threads_.run((upload.count + kItem - 1) / kItem, [&](std::size_t item) {
       const std::size_t first = item * kItem;
-      kernel(source + first, nullptr, nullptr, target + first,
-             std::min(kItem, upload.count - first), 0);
+      compute::convert(source + first * size_of(upload.source_type), upload.source_type,
+                       target + first * size_of(upload.target_type), upload.target_type,
+                       std::min(kItem, upload.count - first));
     });
   }
 

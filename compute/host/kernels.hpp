@@ -3,29 +3,57 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "forebay/compute/program.hpp"
 
 namespace forebay::compute::host {
 
-/// Elements of every type have four bytes; what only moves them works on words.
-using Word = std::uint32_t;
+/// Values of f16 and bf16 are floats within a block, each of them a number that the narrow type
+/// has: what is loaded is widened, what is computed is rounded, what is stored is narrowed. So they
+/// need no loops of their own.
+[[nodiscard]] constexpr bool is_narrow(DType type) noexcept {
+  return type == DType::f16 || type == DType::bf16;
+}
+[[nodiscard]] constexpr DType block_type(DType type) noexcept {
+  return is_narrow(type) ? DType::f32 : type;
+}
 
 /// out[i] = op(a[i], b[i], c[i]) for i < n; `index` is the position of element 0 in its tensor.
-/// `out` may be the same as an operand. Elements are aligned to their size at least.
+/// `out` may be the same as an operand of the same size. Elements are aligned to their size at
+/// least.
 using Kernel = void (*)(const void* a, const void* b, const void* c, void* out, std::size_t n,
                         std::uint64_t index);
 
-/// The loop of `op` for a first operand of type `a` and a result of type `result`; null if there is
-/// no such operation.
+/// The loop of `op` for a first operand of type `a` and a result of type `result`, both types of
+/// blocks; null if there is no such operation. The result is not yet rounded to a narrow type.
 [[nodiscard]] Kernel find_kernel(Op op, DType a, DType result) noexcept;
 
-/// The sum of n <= 1024 elements: fewer than 16 in order, others in 64 lanes that are folded by
-/// halves. The order depends on n alone. Integers wrap.
-[[nodiscard]] float sum(const float* x, std::size_t n) noexcept;
-[[nodiscard]] std::uint32_t sum(const std::uint32_t* x, std::size_t n) noexcept;
-/// sums[i] += x[i].
-void accumulate(double* sums, const float* x, std::size_t n) noexcept;
-void accumulate(std::uint32_t* sums, const std::uint32_t* x, std::size_t n) noexcept;
+/// float to float: the nearest number that f16 or bf16 has.
+[[nodiscard]] Kernel rounding_kernel(DType narrow) noexcept;
+/// From a block's type to float, so that rounding it to a narrow type rounds the exact number.
+[[nodiscard]] Kernel odd_kernel(DType type) noexcept;
+/// Between memory and blocks.
+[[nodiscard]] Kernel widening_kernel(DType narrow) noexcept;
+[[nodiscard]] Kernel narrowing_kernel(DType narrow) noexcept;
+
+/// Whether a result of `op` on numbers of a narrow type is one of them without rounding.
+[[nodiscard]] bool is_exact(Op op) noexcept;
+
+/// One row of the tables that the files of each type keep.
+struct Loop {
+  Op op;
+  DType a;
+  DType result;
+  Kernel kernel;
+};
+[[nodiscard]] std::span<const Loop> loops_f64() noexcept;
+[[nodiscard]] std::span<const Loop> loops_f32() noexcept;
+[[nodiscard]] std::span<const Loop> loops_i64() noexcept;
+[[nodiscard]] std::span<const Loop> loops_i32() noexcept;
+[[nodiscard]] std::span<const Loop> loops_u8() noexcept;
+[[nodiscard]] std::span<const Loop> loops_boolean() noexcept;
+/// Casts and random numbers.
+[[nodiscard]] std::span<const Loop> loops_cast() noexcept;
 
 }  // namespace forebay::compute::host

@@ -1,7 +1,11 @@
 #include "compute/host/reduction.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
+
+#include "compute/convert.hpp"
+#include "compute/host/reducers.hpp"
 
 namespace forebay::compute::host {
 namespace {
@@ -80,6 +84,7 @@ struct Tiling {
 
 struct Tile {
   Count index;          // of its first element in the space
+  Count reduced;        // the same among the elements of its result
   Count rows, columns;  // of this tile; the last ones may be smaller
 };
 
@@ -112,8 +117,10 @@ struct Group {
     }
     const Count first_row = row * t.tile_rows;
     const Count first_column = column * t.tile_columns;
+    const Count reduced_row = t.row_kept ? number : number * t.rows + first_row;
     return {Tiling::offset(t.kept, outer) + Tiling::offset(t.reduced, number) +
                 first_row * t.columns + first_column,
+            t.column_kept ? reduced_row : reduced_row * t.columns + first_column,
             std::min(t.tile_rows, t.rows - first_row),
             std::min(t.tile_columns, t.columns - first_column)};
   }
@@ -130,69 +137,75 @@ struct Group {
   }
 };
 
-struct Float {
-  using Element = float;
-  using Sum = double;
-  static float finish(double sum, bool mean, Count elements) {
-    return static_cast<float>(mean ? sum / static_cast<double>(elements) : sum);
-  }
-};
-
-struct Integer {
-  using Element = std::uint32_t;
-  using Sum = std::uint32_t;
-  static std::uint32_t finish(std::uint32_t sum, bool /*mean*/, Count /*elements*/) { return sum; }
-};
-
-template <typename Type>
-void add_tile(const Tiling& t, const Tile& tile, const typename Type::Element* values,
-              typename Type::Sum* sums) {
-  if (t.column_kept) {
-    for (Count row = 0; row < tile.rows; ++row) {
-      accumulate(sums + (t.row_kept ? row * tile.columns : 0), values + row * tile.columns,
-                 tile.columns);
-    }
-    return;
-  }
+void add_tile(const Tiling& t, const Tile& tile, const Reducer& reducer, const std::byte* values,
+              std::size_t element, std::byte* states) {
   for (Count row = 0; row < tile.rows; ++row) {
-    sums[t.row_kept ? row : 0] += sum(values + row * tile.columns, tile.columns);
+    const std::byte* const from = values + row * tile.columns * element;
+    if (t.column_kept) {
+      std::byte* const to = states + (t.row_kept ? row * tile.columns : 0) * reducer.state_bytes;
+      reducer.columns(to, from, tile.columns, tile.reduced + (t.row_kept ? 0 : row));
+    } else {
+      std::byte* const to = states + (t.row_kept ? row : 0) * reducer.state_bytes;
+      reducer.row(to, from, tile.columns, tile.reduced + (t.row_kept ? 0 : row * t.columns));
+    }
   }
 }
 
-template <typename Type>
-void reduce_as(const Program& program, const BlockProgram& compiled, const Binding& binding,
-               Threads& threads) {
-  using Sum = typename Type::Sum;
-  using Element = typename Type::Element;
+// Joins `count` lists of `width` states into the first one, by halves.
+void fold(const Reducer& reducer, std::byte* states, Count count, Count width) {
+  const std::size_t bytes = width * reducer.state_bytes;
+  while (count > 1) {
+    const Count half = (count + 1) / 2;
+    for (Count i = 0; i + half < count; ++i) {
+      reducer.join(states + i * bytes, states + (i + half) * bytes, width);
+    }
+    count = half;
+  }
+}
+
+}  // namespace
+
+void reduce(const Program& program, const BlockProgram& compiled, const Binding& binding,
+            Threads& threads) {
+  const Value value = program.reduction->value;
+  const DType type = program.type_of(value);
+  const ReduceRule rule = rule_of(program.reduction->op, type);
+  const Reducer& reducer = reducer_of(program.reduction->op, block_type(type));
+  const std::size_t element = size_of(block_type(type));
+  const std::size_t result_bytes = size_of(rule.result);
   const Tiling t(program, binding);
-  const bool mean = program.reduction->op == ReduceOp::mean;
-  auto* const results = static_cast<Element*>(binding.reduction);
   const Count tiles = t.tiles_of_group();
   const Count items_of_group = (tiles + kTilesOfItem - 1) / kTilesOfItem;
-  // Groups of one item are finished by it; the others leave partial sums, which are added in order.
+  // Groups of one item are finished by it; the others leave states, which are joined in order.
   const bool partial = items_of_group > 1;
   const Count width = Group(t, 0).results(t);  // no group has more
-  std::vector<Sum> partials(partial ? t.groups() * items_of_group * width : 0);
+  const std::size_t width_bytes = width * reducer.state_bytes;
+  std::vector<std::byte> partials(partial ? t.groups() * items_of_group * width_bytes : 0);
 
-  const auto finish = [&](const Group& group, const Sum* sums) {
-    Element* const target = results + group.first_result(t);
-    for (Count i = 0; i < group.results(t); ++i) {
-      target[i] = Type::finish(sums[i], mean, t.elements_of_result);
+  // Overwrites the states.
+  const auto finish = [&](const Group& group, std::byte* states) {
+    const Count n = group.results(t);
+    auto* const target =
+        static_cast<std::byte*>(binding.reduction) + group.first_result(t) * result_bytes;
+    if (reducer.indices != nullptr) reducer.indices(states, n);
+    if (rule.divides) {
+      auto* const sums = reinterpret_cast<double*>(states);
+      for (Count i = 0; i < n; ++i) sums[i] /= static_cast<double>(t.elements_of_result);
     }
+    convert(states, rule.indexed ? DType::i64 : rule.total, target, rule.result, n);
   };
   const auto run_group_item = [&](BlockRun& run, Count item) {
     const Group group(t, item / items_of_group);
     const Count first = item % items_of_group * kTilesOfItem;
-    Sum own[kBlock];
-    Sum* const sums = partial ? partials.data() + item * width : own;
-    std::fill_n(sums, group.results(t), Sum{});
+    alignas(16) std::byte own[kBlock * kMaxStateBytes];
+    std::byte* const states = partial ? partials.data() + item * width_bytes : own;
+    reducer.start(states, partial ? width : group.results(t));
     for (Count number = first; number < std::min(first + kTilesOfItem, tiles); ++number) {
       const Tile tile = group.tile(t, number);
       run.block(tile.index, tile.rows * tile.columns);
-      add_tile<Type>(t, tile, reinterpret_cast<const Element*>(run.value(program.reduction->value)),
-                     sums);
+      add_tile(t, tile, reducer, static_cast<const std::byte*>(run.value(value)), element, states);
     }
-    if (!partial) finish(group, sums);
+    if (!partial) finish(group, states);
   };
 
   // Threads take items in runs of about 64 tiles.
@@ -205,24 +218,10 @@ void reduce_as(const Program& program, const BlockProgram& compiled, const Bindi
     }
   });
   if (!partial) return;
-  std::vector<Sum> total(width);
   for (Count g = 0; g < t.groups(); ++g) {
-    std::fill(total.begin(), total.end(), Sum{});
-    for (Count item = g * items_of_group; item < (g + 1) * items_of_group; ++item) {
-      for (Count i = 0; i < width; ++i) total[i] += partials[item * width + i];
-    }
-    finish(Group(t, g), total.data());
-  }
-}
-
-}  // namespace
-
-void reduce(const Program& program, const BlockProgram& compiled, const Binding& binding,
-            Threads& threads) {
-  if (program.type_of(program.reduction->value) == DType::f32) {
-    reduce_as<Float>(program, compiled, binding, threads);
-  } else {
-    reduce_as<Integer>(program, compiled, binding, threads);
+    std::byte* const states = partials.data() + g * items_of_group * width_bytes;
+    fold(reducer, states, items_of_group, width);
+    finish(Group(t, g), states);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "forebay/compute/shaping.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -58,6 +59,18 @@ TEST_CASE("a node that changed twice goes back to the first") {
   CHECK(turned.node()->storage == own);
   CHECK_FALSE(turned.node()->contiguous);
   CHECK(turned.to_host<float>() == std::vector<float>{1, 3, 2, 4});
+}
+
+TEST_CASE("a part of a storage is that part again") {
+  const Host host;
+  const Tensor column = narrow(host.f32({1, 2, 3, 4}, {2, 2}), 1, 1, 1);
+  {
+    CaptureLog log(7);
+    log.note(*column.node());
+    column.node()->become_storage(storage(host, 8));
+  }
+  CHECK(column.node()->offset == 1);
+  CHECK(column.to_host<float>() == std::vector<float>{2, 4});
 }
 
 TEST_CASE("nodes and storage of the capture itself are not noted or kept") {

@@ -7,6 +7,7 @@
 
 #include "compute/dlpack_abi.hpp"
 #include "forebay/compute/graph.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -151,7 +152,7 @@ TEST_CASE("what does not fit is an error that says why, and stays the caller's")
   CHECK(contains(refused([](auto& a) {
                    a.dl_tensor.dtype = {5, 64, 1};
                  }),
-                 "complex of 64 bits; tensors have f32, i32"));
+                 "complex of 64 bits; tensors have f64, f32, f16, bf16, i64, i32, u8, bool"));
   CHECK(contains(refused([](auto& a) { a.dl_tensor.dtype.lanes = 4; }), "in 4 lanes"));
   CHECK(contains(refused([](auto& a) { a.dl_tensor.dtype = {99, 8, 1}; }), "type code 99"));
   CHECK(contains(refused([](auto& a) { a.dl_tensor.ndim = 9; }), "9 dimensions"));
@@ -216,6 +217,46 @@ TEST_CASE("there and back again it is the same memory") {
   CHECK(total.item<std::int32_t>() == 5);
   out.reset();
   back = {};
+}
+
+TEMPLATE_TEST_CASE("elements of every type go there and back", "", double, float, half, bfloat16,
+                   std::int64_t, std::int32_t, std::uint8_t, bool) {
+  const Host host;
+  constexpr DType kType = dtype_of<TestType>;
+  const Tensor ones = full({3}, 1, host.device, kType);
+  const std::unique_ptr<DLManagedTensorVersioned, Delete> out(to_dlpack(ones));
+  const DLDataType type = out->dl_tensor.dtype;
+  CHECK(type.code == (kType == DType::bf16                   ? kDlBfloat
+                      : kType == DType::boolean              ? kDlBool
+                      : category_of(kType) == Category::real ? kDlFloat
+                      : kType == DType::u8                   ? kDlUInt
+                                                             : kDlInt));
+  CHECK(type.bits == 8 * sizeof(TestType));
+  CHECK(type.lanes == 1);
+  TestType data[6] = {TestType(0), TestType(1), TestType(0), TestType(0), TestType(1), TestType(1)};
+  Versioned array(data + 1, {2}, {3});
+  array.managed.dl_tensor.dtype = type;
+  const Tensor back = from_dlpack(&array.managed, host.device);
+  CHECK(back.dtype() == kType);
+  CHECK(back.to(DType::f64).to_host<double>() == std::vector<double>{1, 1});
+  CHECK(back.sum().to(DType::f64).item<double>() == 2);
+}
+
+TEST_CASE("a part of a tensor is exported from where it begins") {
+  const Host host;
+  const Tensor whole = counting(host, {3, 4});
+  const Tensor part = narrow(whole, 1, 1, 2);
+  const std::unique_ptr<DLManagedTensorVersioned, Delete> out(to_dlpack(part));
+  const DLTensor& array = out->dl_tensor;
+  CHECK(array.byte_offset == 0);
+  CHECK(array.data == static_cast<float*>(whole.data()) + 1);
+  CHECK(array.strides[0] == 4);
+  CHECK(array.strides[1] == 1);
+  // And as a view of the imported one.
+  const Tensor back = from_dlpack(to_dlpack(part), host.device);
+  CHECK(narrow(back, 0, 1, 2).to_host<float>() == std::vector<float>{5, 6, 9, 10});
+  assign(narrow(narrow(whole, 0, 2, 1), 1, 0, 2), full({1, 2}, -1.0F, host.device));
+  CHECK(back.to_host<float>() == std::vector<float>{1, 2, 5, 6, -1, 10});
 }
 
 TEST_CASE("a graph keeps another library's array, and one dropped inside of a capture") {

@@ -18,6 +18,7 @@ class PlainExecutor final : public Executor {
   std::string_view name() const noexcept override { return "plain"; }
 
   Readiness run(const Program& program, const Binding& binding, const Stream& /*stream*/) override {
+    require_known(program);
     std::vector<float> values;  // of one element: leaves, then scalars, then instructions
     std::vector<double> sums;   // of the reduction, by kept element
     for_each(binding.extents, [&](const Dims& at, std::int64_t index) {
@@ -49,6 +50,16 @@ class PlainExecutor final : public Executor {
   }
 
  private:
+  static void require_known(const Program& program) {
+    const auto known = [](DType type) { return type == DType::f32; };
+    bool all = !program.reduction || program.reduction->op == ReduceOp::sum ||
+               program.reduction->op == ReduceOp::mean;
+    for (const Leaf& leaf : program.leaves) all = all && known(leaf.type);
+    for (const DType scalar : program.scalars) all = all && known(scalar);
+    for (const Instruction& step : program.code) all = all && known(step.type);
+    if (!all) throw Error("the plain backend knows f32, and sums and means of it");
+  }
+
   static std::int64_t numel(const Dims& extents) {
     std::int64_t count = 1;
     for (const std::int64_t extent : extents) count *= extent;
@@ -67,7 +78,6 @@ class PlainExecutor final : public Executor {
 
   static float read(const Leaf& leaf, const Binding& binding, std::size_t k, const Dims& at,
                     std::int64_t index) {
-    if (leaf.type != DType::f32) throw Error("the plain backend knows f32 only");
     std::int64_t offset = leaf.access == Access::linear ? index : 0;
     if (leaf.access == Access::strided) {
       for (std::size_t d = 0; d < at.size(); ++d) offset += at[d] * binding.strides[k][d];

@@ -52,6 +52,10 @@ TEST_CASE("what the example backend does not know is an error, and nothing is lo
   const Host& host = plain.host;
   const Tensor x = host.f32({1, 2, 3});
   CHECK(contains(message_of<Error>([&] { exp(x).eval(); }), "no operation exp"));
+  const std::string knows = "knows f32, and sums and means of it";
+  CHECK(contains(message_of<Error>([&] { (void)x.max(); }), knows));
+  CHECK(contains(message_of<Error>([&] { (x + x).to(DType::f64).eval(); }), knows));
+  CHECK(contains(message_of<Error>([&] { (host.i32({1}) + 1).eval(); }), knows));
   CHECK((x + x).to_host<float>() == std::vector<float>{2, 4, 6});
 }
 

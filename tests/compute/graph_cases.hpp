@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "forebay/compute/graph.hpp"
+#include "forebay/compute/math.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tests/support/catch.hpp"
 
@@ -71,17 +74,20 @@ inline void check_lazy_before(Device& device) {
   const Tensor lazy = x + 1.0F;
   const Tensor constant = full({3}, 5.0F, device);
   const Tensor turned = on(device, {1, 2, 3, 4, 5, 6}).reshape({2, 3}).transpose();
+  const Tensor column = narrow(on(device, {1, 2, 3, 4, 5, 6}).reshape({2, 3}), 1, 1, 1);
   Tensor out;
   const Graph graph = capture(device, [&] {
     lazy.eval();
     constant.eval();
     (void)turned.data();
+    (void)column.data();
     out = (lazy * constant).eval();
   });
   // Nothing was computed, and yet everybody reads the right thing.
   CHECK(lazy.to_host<float>() == Floats{2, 3, 4});
   CHECK(constant.to_host<float>() == Floats{5, 5, 5});
   CHECK(turned.to_host<float>() == Floats{1, 4, 2, 5, 3, 6});
+  CHECK(column.to_host<float>() == Floats{2, 5});
   graph.replay();
   CHECK(out.to_host<float>() == Floats{10, 15, 20});
   assign(x, on(device, {10, 20, 30}));
@@ -159,6 +165,10 @@ inline void check_refusals(Device& device) {
         (void)from_host_many<float>(both, {2}, device);
       },
       "from_host");
+  const Tensor index = from_host<std::int64_t>(std::array<std::int64_t, 1>{2}, {1}, device);
+  says([&] { (void)index_select(x, 0, index); }, "index_select");
+  says([&] { (void)gather(x, 0, index); }, "gather");
+  says([&] { (void)arange(0, 3, 1, device, DType::f32); }, "arange");
   says([&] { other.replay(); }, "replay");
   says([&] { (void)capture(device, [] {}); }, "capture");
   CHECK(one.item() == 7);
@@ -328,21 +338,26 @@ inline void check_other_work(Device& device) {
   const Tensor a = on(device, {1, 2, 3, 4, 5, 6}).reshape({2, 3});
   const Tensor b = on(device, {1, 0, 0, 1, 1, 1}).reshape({3, 2});
   const Tensor copy = on(device, {0, 0, 0, 0});
-  Tensor product;
-  Tensor shifted;
+  Tensor product, shifted, joined, total;
   (void)matmul(a, b);  // plans are made before a capture
   const Graph graph = capture(device, [&] {
     product = matmul(a, b);
     assign(copy, product.reshape({4}));
     shifted = (product.transpose() + full({2, 2}, 1.0F, device)).eval();
+    joined = cat(std::array{narrow(copy, 0, 1, 2), copy}, 0);
+    total = greater(joined, 4).sum();
   });
   graph.replay();
   CHECK(product.to_host<float>() == Floats{4, 5, 10, 11});
   CHECK(copy.to_host<float>() == Floats{4, 5, 10, 11});
   CHECK(shifted.to_host<float>() == Floats{5, 11, 6, 12});
+  CHECK(joined.to_host<float>() == Floats{5, 10, 4, 5, 10, 11});
+  CHECK(total.item<std::int64_t>() == 5);
   assign(a.reshape({6}), on(device, {0, 0, 0, 1, 1, 1}));
   graph.replay();
   CHECK(copy.to_host<float>() == Floats{0, 0, 2, 2});
+  CHECK(joined.to_host<float>() == Floats{0, 2, 0, 0, 2, 2});
+  CHECK(total.item<std::int64_t>() == 0);
 }
 
 }  // namespace forebay::testing

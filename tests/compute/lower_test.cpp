@@ -40,7 +40,7 @@ TEST_CASE("leaves, scalars and instructions are numbered in that order") {
   CHECK(lower.program().key() == "r1;flfl;f;sub:f,0,1;mul:f,3,2;=4");
   CHECK(lower.binding().extents == Dims{2});
   CHECK(lower.binding().leaves == std::vector<const void*>{a.data(), b.data()});
-  CHECK(lower.binding().scalars == std::vector<std::uint32_t>{std::bit_cast<std::uint32_t>(2.5F)});
+  CHECK(lower.binding().scalars == std::vector<std::uint64_t>{std::bit_cast<std::uint32_t>(2.5F)});
 }
 
 TEST_CASE("equal leaves, scalars and shared nodes appear once") {

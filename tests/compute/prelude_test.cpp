@@ -1,8 +1,5 @@
-#include <fstream>
 #include <limits>
-#include <sstream>
 
-#include "compute/prelude_text.hpp"
 #include "tests/compute/support.hpp"
 
 namespace {
@@ -37,14 +34,4 @@ TEST_CASE("cosine of turns") {
     const float t = static_cast<float>(i) * 0.001F;
     REQUIRE(std::abs(fb_cos_turns(t) - std::cos(2 * 3.14159265358979 * t)) < 3e-7);
   }
-}
-
-TEST_CASE("the text of the prelude is the file") {
-  std::ifstream file(std::string(FOREBAY_SOURCE_DIR) + "/compute/prelude.inl");
-  std::stringstream text;
-  text << file.rdbuf();
-  REQUIRE(!text.str().empty());
-  CHECK(compute::prelude_text() == text.str());
-  // A compiler at run time has no headers.
-  CHECK_FALSE(testing::contains(text.str(), "#include"));
 }

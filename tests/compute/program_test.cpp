@@ -7,14 +7,6 @@
 using namespace forebay;
 using namespace forebay::compute;
 
-TEST_CASE("operations know their names and operands") {
-  CHECK(std::string(to_string(Op::neg)) == "neg");
-  CHECK(std::string(to_string(Op::random_normal)) == "random_normal");
-  CHECK(operands(Op::exp) == 1);
-  CHECK(operands(Op::add) == 2);
-  CHECK(operands(Op::select) == 3);
-}
-
 TEST_CASE("values have types by their place") {
   Program program;
   program.leaves = {{DType::f32, Access::linear}, {DType::i32, Access::single}};

@@ -109,7 +109,7 @@ class Game {
       case 3:
         return {a.tensor / b.tensor, combine(a.plain, b.plain, std::divides<>())};
       case 4:
-        return {greater(a.tensor, b.tensor),
+        return {greater(a.tensor, b.tensor).to(DType::f32),
                 combine(a.plain, b.plain, [](float x, float y) { return x > y ? 1.0F : 0.0F; })};
       case 5:
         return {maximum(a.tensor, b.tensor), combine(a.plain, b.plain, [](float x, float y) {

@@ -124,23 +124,25 @@ TEST_CASE("sums of strided views") {
   CHECK(host.f32({2}, Dims()).broadcast_to({3000}).sum().item() == 6000);
 }
 
-TEST_CASE("integer sums are exact modulo 2^32") {
+TEST_CASE("integer sums are exact, and i64") {
   const Host host;
   std::vector<std::int32_t> values(5003);
   std::mt19937 random(5);
-  std::uint32_t expected = 0;
+  std::int64_t expected = 0;
   for (auto& v : values) {
-    v = static_cast<std::int32_t>(random());
-    expected += static_cast<std::uint32_t>(v);
+    v = static_cast<std::int32_t>(random() | 0x40000000U);
+    expected += v;
   }
   const Tensor t = host.i32(values);
-  CHECK(t.sum().item<std::int32_t>() == static_cast<std::int32_t>(expected));
-  CHECK(t.sum().dtype() == DType::i32);
+  CHECK(t.sum().item<std::int64_t>() == expected);
+  CHECK(t.sum().dtype() == DType::i64);
   const std::vector<int> axis{0};
   const auto columns = t.reshape({5003, 1}).broadcast_to({5003, 3}).sum(axis);
-  CHECK(columns.to_host<std::int32_t>() ==
-        std::vector<std::int32_t>(3, static_cast<std::int32_t>(expected)));
-  CHECK(contains(message_of<ShapeError>([&] { (void)t.mean(); }), "mean needs f32"));
+  CHECK(columns.to_host<std::int64_t>() == std::vector<std::int64_t>(3, expected));
+  // Beyond 2^63 they wrap.
+  const Tensor most = full({3}, std::numeric_limits<std::int64_t>::max(), host.device).eval();
+  CHECK(most.sum().item<std::int64_t>() == std::numeric_limits<std::int64_t>::max() - 2);
+  CHECK(message_of<ShapeError>([&] { (void)t.mean(); }) == "mean has no form for i32 [5003]");
 }
 
 TEST_CASE("long sums stay exact where a running sum sticks") {
@@ -244,7 +246,7 @@ TEST_CASE("a sum over extents of 1 is a value of its own") {
     Tensor integers = host.i32({-7, 8}, {2, 1});
     const std::vector<Tensor> f32{one.sum({}, keepdim), one.mean({}, keepdim),
                                   column.sum(axis, keepdim), column.mean(axis, keepdim)};
-    const Tensor i32 = integers.sum(axis, keepdim);
+    const Tensor sums = integers.sum(axis, keepdim);
     assign(one, host.f32({50}, {1}));
     assign(column, host.f32({10, 20, 30}, {3, 1}));
     assign(integers, host.i32({70, 80}, {2, 1}));
@@ -254,8 +256,8 @@ TEST_CASE("a sum over extents of 1 is a value of its own") {
     CHECK(f32[2].shape() == (keepdim ? Dims{3, 1} : Dims{3}));
     CHECK(f32[2].to_host<float>() == std::vector<float>{1, 2, 3});
     CHECK(f32[3].to_host<float>() == std::vector<float>{1, 2, 3});
-    CHECK(i32.to_host<std::int32_t>() == std::vector<std::int32_t>{-7, 8});
-    CHECK(i32.dtype() == DType::i32);
+    CHECK(sums.to_host<std::int64_t>() == std::vector<std::int64_t>{-7, 8});
+    CHECK(sums.dtype() == DType::i64);
     CHECK(one.item() == 50);
   }
 }
@@ -274,7 +276,7 @@ TEST_CASE("sums of nothing and of one thing") {
   CHECK(zeros({0}, host.device).sum().item() == 0);
   CHECK(std::isnan(zeros({0}, host.device).mean().item()));
   CHECK(zeros({0}, host.device, DType::i32).sum().item<std::int32_t>() == 0);
-  CHECK(zeros({0}, host.device, DType::i32).sum().dtype() == DType::i32);
+  CHECK(zeros({0}, host.device, DType::i32).sum().dtype() == DType::i64);
   const std::vector<int> last{-1};
   const std::vector<int> first{0};
   CHECK(zeros({3, 0}, host.device).sum(last).to_host<float>() == std::vector<float>(3, 0.0F));

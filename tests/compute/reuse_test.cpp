@@ -1,6 +1,7 @@
 // Values written into the memory of an input that nobody reads again.
 #include <utility>
 
+#include "forebay/compute/shaping.hpp"
 #include "tests/compute/test_backend.hpp"
 
 using namespace forebay;
@@ -22,6 +23,19 @@ TEST_CASE("the last expression that reads a tensor is written over it") {
   CHECK(b.data() == memory);
   CHECK(allocations(host) == before);
   CHECK(host.fusion().reused.load() == 1);
+}
+
+TEMPLATE_TEST_CASE("elements of every size are written over their own", "", double, half,
+                   std::uint8_t) {
+  const Host host;
+  Tensor a = full({100}, 3, host.device, dtype_of<TestType>).eval();
+  const Tensor b = std::move(a) * 2;
+  CHECK(b.to(DType::f32).sum().item() == 600);
+  CHECK(b.dtype() == dtype_of<TestType>);
+  Tensor c = full({100}, 3, host.device, dtype_of<TestType>).eval();
+  const Tensor d = std::move(c) * 2;
+  CHECK(static_cast<float>(d.to_host<TestType>()[99]) == 6);
+  CHECK(host.fusion().reused.load() == 2);
 }
 
 TEST_CASE("a loop over one tensor allocates once") {
@@ -108,6 +122,18 @@ TEST_CASE("memory of another type, of another order or read more than once per e
     a = Tensor();
     const Tensor b = std::move(t) + 1.0;
     CHECK(b.to_host<float>() == std::vector<float>{2, 4, 3, 5});
+  }
+  SECTION("part") {
+    Tensor a = host.f32({1, 2, 3, 4});
+    Tensor part = narrow(a, 0, 2, 2);
+    a = Tensor();
+    const Tensor b = std::move(part) + 1.0;
+    CHECK(b.to_host<float>() == std::vector<float>{4, 5});
+  }
+  SECTION("type of as many bytes") {
+    Tensor a = host.f32({1, 2});
+    const Tensor b = std::move(a).to(DType::i32);
+    CHECK(b.to_host<std::int32_t>() == std::vector<std::int32_t>{1, 2});
   }
   SECTION("broadcast") {
     Tensor row = host.f32({1, 2});

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -55,13 +56,20 @@ inline bool same(float a, float b) {
   return (std::isnan(a) && std::isnan(b)) ||
          std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
-inline bool same(std::int32_t a, std::int32_t b) { return a == b; }
+inline bool same(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) ||
+         std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+template <std::integral T>
+bool same(T a, T b) {
+  return a == b;
+}
 
 template <typename T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!same(a[i], b[i])) {
+    if (!same(static_cast<T>(a[i]), static_cast<T>(b[i]))) {
       UNSCOPED_INFO("element " << i << ": " << a[i] << " against " << b[i]);
       return false;
     }

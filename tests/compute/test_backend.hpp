@@ -19,7 +19,7 @@ struct BackendScript {
   std::uint64_t first_runs = 0, second_runs = 0;
 };
 
-/// Elementwise programs over linear leaves and scalars.
+/// Elementwise programs of four-byte types over linear leaves and scalars.
 class ScriptedExecutor final : public compute::Executor {
  public:
   ScriptedExecutor(BackendScript& script, bool first) : script_(script), first_(first) {}
@@ -44,7 +44,8 @@ class ScriptedExecutor final : public compute::Executor {
         values.push_back({step.type, compute::fold(step.op, std::span(all).first(used)).value()});
       }
       for (std::size_t o = 0; o < program.outputs.size(); ++o) {
-        static_cast<std::uint32_t*>(binding.outputs[o])[i] = values[program.outputs[o].value].bits;
+        static_cast<std::uint32_t*>(binding.outputs[o])[i] =
+            static_cast<std::uint32_t>(values[program.outputs[o].value].bits);
       }
     }
     return compute::Readiness::done;

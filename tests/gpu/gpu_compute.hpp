@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compute/cuda/bytecode.hpp"
 #include "forebay/compute/backend.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "tests/compute/cuda/program_case.hpp"
@@ -32,6 +33,12 @@ struct GpuCompute {
       if (executor->name() == name) return executor.get();
     }
     return nullptr;
+  }
+  /// The same, null as well if it leaves the program to others.
+  [[nodiscard]] compute::Executor* executor(std::string_view name,
+                                            const compute::Program& program) const {
+    const bool takes = name != "cuda-interpreter" || cuda::interpretable(program);
+    return takes ? executor(name) : nullptr;
   }
 };
 
@@ -65,23 +72,22 @@ class DeviceBlock {
   void* pointer_ = nullptr;
 };
 
-/// The words of a case's buffer on the device.
+/// The bytes of a case's buffer on the device.
 class DeviceBuffer {
  public:
   DeviceBuffer(GpuCompute& gpu, CaseBuffer buffer, const Stream& stream)
       : gpu_(gpu), stream_(stream), host_(std::move(buffer)), block_(gpu, bytes(), stream) {
-    gpu.backend.upload(host_.words.data(), DType::i32, block_.get(), DType::i32, host_.words.size(),
-                       stream);
+    gpu.backend.upload(host_.bytes.data(), DType::u8, block_.get(), DType::u8, bytes(), stream);
   }
-  [[nodiscard]] void* first() const noexcept { return block_.get<Word>() + host_.offset; }
+  [[nodiscard]] void* first() const noexcept { return block_.get<std::byte>() + host_.offset; }
   [[nodiscard]] CaseBuffer back() const {
     CaseBuffer copy = host_;
-    gpu_.backend.download(block_.get(), copy.words.data(), bytes(), stream_);
+    gpu_.backend.download(block_.get(), copy.bytes.data(), bytes(), stream_);
     return copy;
   }
 
  private:
-  [[nodiscard]] std::size_t bytes() const noexcept { return host_.words.size() * sizeof(Word); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return host_.bytes.size(); }
 
   GpuCompute& gpu_;
   Stream stream_;
@@ -96,7 +102,7 @@ class DeviceCase {
       : gpu_(gpu), data_(data), stream_(stream), binding_(data.binding()) {
     for (const CaseBuffer& leaf : data.leaves()) leaves_.emplace_back(gpu, leaf, stream);
     for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
-      outputs_.emplace_back(gpu, data.output_buffer(), stream);
+      outputs_.emplace_back(gpu, data.output_buffer(k), stream);
     }
     if (data.program().reduction) reduction_.emplace(gpu, data.reduction_buffer(), stream);
     for (const DeviceBuffer& leaf : leaves_) binding_.leaves.push_back(leaf.first());
@@ -116,21 +122,13 @@ class DeviceCase {
     }
     return reduction_ ? data_.check_reduction(reduction_->back()) : "";
   }
-  /// Every word of outputs and reduction.
-  [[nodiscard]] std::vector<Word> words() const {
-    std::vector<Word> all;
-    const auto add = [&](const DeviceBuffer& buffer) {
-      const CaseBuffer got = buffer.back();
-      all.insert(all.end(), got.words.begin(), got.words.end());
-    };
-    for (const DeviceBuffer& output : outputs_) add(output);
-    if (reduction_) add(*reduction_);
+  [[nodiscard]] std::vector<std::byte> reduction_bytes() const { return reduction_->back().bytes; }
+  /// The outputs and the reduction, for ProgramCase::same.
+  [[nodiscard]] std::vector<CaseBuffer> buffers() const {
+    std::vector<CaseBuffer> all;
+    for (const DeviceBuffer& output : outputs_) all.push_back(output.back());
+    if (reduction_) all.push_back(reduction_->back());
     return all;
-  }
-  [[nodiscard]] std::vector<std::uint32_t> reduction_bits() const {
-    std::vector<std::uint32_t> bits;
-    for (const Word word : reduction_->back().words) bits.push_back(word.bits);
-    return bits;
   }
   [[nodiscard]] compute::Binding& binding() noexcept { return binding_; }
 

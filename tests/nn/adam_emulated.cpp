@@ -5,16 +5,19 @@
 
 #include "tests/compute/cuda/emulator.hpp"
 
+// The prelude as the host has it: conversions to f16 are an instruction of the GPU otherwise.
+namespace forebay::test {
+namespace {
+#include "compute/prelude.inl"
+}  // namespace
+}  // namespace forebay::test
+
 #define __CUDACC_RTC__ 1
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 #define __device__
 #define __forceinline__ inline
-#define __fsqrt_rn(x) __builtin_sqrtf(x)
-#define __fdiv_rn(a, b) ((a) / (b))
 #define __dsqrt_rn(x) __builtin_sqrt(x)
-#define __float_as_uint(x) __builtin_bit_cast(unsigned, x)
-#define __uint_as_float(x) __builtin_bit_cast(float, x)
 
 namespace forebay::test {
 namespace {
@@ -29,7 +32,6 @@ unsigned atomicAdd(unsigned* place, unsigned value) {
   return old;
 }
 
-#include "compute/prelude.inl"
 #include "nn/adam.inl"
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "forebay/compute/normalize.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "tests/nn/counting_backend.hpp"
 #include "tests/nn/gradient_cases.hpp"
@@ -118,6 +120,35 @@ TEST_CASE("empty tensors have empty gradients, and what they are broadcast with 
   CHECK(nn::grad(x).shape() == Dims{0, 4});
   CHECK(nn::grad(bias).to_host<float>() == std::vector<float>{0, 0, 0, 0});
   CHECK(nn::grad(weight).to_host<float>() == std::vector<float>(12, 0));
+}
+
+TEST_CASE("what autograd cannot follow yet is refused, not dropped") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor w = nn::requires_grad(ones({3, 2}, host));
+  CHECK_THROWS_AS(w.max(), Error);
+  CHECK_THROWS_AS((w * 2.0F).prod(), Error);
+  CHECK_THROWS_AS(narrow(w, 0, 0, 1), Error);
+  CHECK_THROWS_AS(cat(std::vector<Tensor>{w, w}), Error);
+  const nn::NoGradGuard guard;
+  CHECK(w.max().item() == 1);
+  CHECK(narrow(w, 0, 0, 1).shape() == Dims{1, 2});
+}
+
+TEST_CASE("composed reductions have their gradients") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor x = nn::requires_grad(from_host<float>(std::vector<float>{3, 4}, {2}, host));
+  nn::backward(x.norm());
+  CHECK(nn::grad(x).to_host<float>()[0] == Approx(0.6));
+  const Tensor y = nn::requires_grad(from_host<float>(std::vector<float>{1, 3}, {2}, host));
+  nn::backward(y.var());
+  CHECK(nn::grad(y).to_host<float>() == std::vector<float>{-2, 2});
+  // The gradient of a softmax's first element is s0 (e0 - s).
+  const Tensor z = nn::requires_grad(from_host<float>(std::vector<float>{0, 0}, {2}, host));
+  const Tensor first = from_host<float>(std::vector<float>{1, 0}, {2}, host);
+  nn::backward((softmax(z) * first).sum());
+  CHECK(nn::grad(z).to_host<float>() == std::vector<float>{0.25F, -0.25F});
 }
 
 TEST_CASE("what has no derivative has no rule") {

@@ -125,7 +125,9 @@ void run_plain_loop(const ComputeCase& one, const std::vector<const float*>& lea
     return leaves[k] + r * (one.strides[k].empty() ? columns : one.strides[k][0]);
   };
   std::vector<float> scalars;
-  for (const std::uint32_t bits : one.scalars) scalars.push_back(std::bit_cast<float>(bits));
+  for (const std::uint64_t bits : one.scalars) {
+    scalars.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  }
   for (std::int64_t r = 0; r < one.elements / columns; ++r) {
     const float* const x = row_of(0, r);
     const float* const y = program.leaves.size() > 1 ? row_of(1, r) : nullptr;

@@ -15,7 +15,7 @@ struct ComputeCase {
   compute::Program program;
   Dims extents;
   std::vector<Dims> strides;           ///< of the leaves, as in Binding
-  std::vector<std::uint32_t> scalars;  ///< bit patterns
+  std::vector<std::uint64_t> scalars;  ///< bit patterns
   std::int64_t elements = 0;           ///< of the iteration space
   std::uint64_t bytes = 0;             ///< read and written by the best implementation
 };

@@ -1,8 +1,8 @@
 #include "compute/cuda/bytecode.hpp"
 
+#include <set>
 #include <string>
 
-#include "forebay/pool/error.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
 
@@ -96,16 +96,63 @@ TEST_CASE("live values, not operations, decide how many slots a program takes") 
   CHECK(Bytecode(program).slots == 1);
 }
 
-TEST_CASE("every operation that programs have is interpreted") {
-  for (const NamedProgram& named : sample_programs()) {
-    INFO(named.name);
-    for (const compute::Instruction& instruction : named.program.code) {
-      CHECK(cuda::interpretable(instruction.op, named.program.type_of(instruction.a)));
-    }
-    CHECK_NOTHROW(Bytecode(named.program));
+TEST_CASE("comparisons give words that choices and casts take") {
+  Program program = chain({kLinear, kLinear}, {DType::f32});
+  program.code = {{Op::greater, DType::boolean, 0, 2, 0},  // 3
+                  {Op::select, DType::f32, 3, 1, 2},       // 4
+                  {Op::to_f32, DType::f32, 3, 0, 0},       // 5
+                  {Op::add, DType::f32, 4, 5, 0}};
+  program.outputs = {{6}};
+  REQUIRE(cuda::interpretable(program));
+  CHECK(text_of(Bytecode(program)) ==
+        "load 0; greater_f32_s s0; store 0; select_boolean 1; store 1; load 0; to_f32_boolean 0; "
+        "add_f32_m 1; out 0; end");
+}
+
+TEST_CASE("a program is interpretable if everything in it is") {
+  const auto with = [](Op op, DType type) {
+    Program program = chain({{type, Access::linear}}, {});
+    program.code = {{op, compute::result_type(op, type), 0, 0, 0}};
+    program.outputs = {{1}};
+    return program;
+  };
+  CHECK(cuda::interpretable(with(Op::exp, DType::f32)));
+  CHECK(cuda::interpretable(with(Op::add, DType::i32)));
+  CHECK_FALSE(cuda::interpretable(with(Op::exp, DType::f64)));     // an operation
+  CHECK_FALSE(cuda::interpretable(with(Op::to_f32, DType::f64)));  // a leaf
+  CHECK_FALSE(cuda::interpretable(with(Op::to_f64, DType::f32)));  // a result
+  CHECK_FALSE(cuda::interpretable(with(Op::equal, DType::f32)));   // an output
+  Program scalar = chain({kLinear}, {DType::f64});
+  scalar.outputs = {{0}};
+  CHECK_FALSE(cuda::interpretable(scalar));
+  scalar.scalars = {DType::boolean};
+  CHECK(cuda::interpretable(scalar));
+  scalar.scalars.assign(cuda::kFbScalar + 1, DType::f32);
+  CHECK_FALSE(cuda::interpretable(scalar));
+  Program sum = sum_program(kLinear, 1, 1);
+  for (const auto op : {compute::ReduceOp::sum, compute::ReduceOp::mean}) {
+    sum.reduction->op = op;
+    CHECK(cuda::interpretable(sum));
   }
-  CHECK_FALSE(cuda::interpretable(Op::exp, DType::i32));
-  Program program = chain({{DType::i32, Access::linear}}, {});
-  program.code = {{Op::sqrt, DType::i32, 0, 0, 0}};
-  CHECK_THROWS_AS(Bytecode(program), Error);
+  for (const auto op : {compute::ReduceOp::max, compute::ReduceOp::argmin}) {
+    sum.reduction->op = op;
+    CHECK_FALSE(cuda::interpretable(sum));
+  }
+}
+
+TEST_CASE("the samples show every operation that is interpreted") {
+  std::set<std::pair<Op, DType>> shown;
+  for (const NamedProgram& named : sample_programs()) {
+    if (!cuda::interpretable(named.program)) continue;
+    for (const compute::Instruction& instruction : named.program.code) {
+      shown.insert({instruction.op, named.program.type_of(instruction.a)});
+    }
+  }
+  for (int number = 0; number < compute::kOpCount; ++number) {
+    for (const DType type : {DType::f32, DType::i32, DType::boolean}) {
+      const auto op = static_cast<Op>(number);
+      INFO(compute::to_string(op) << " of " << to_string(type));
+      if (cuda::interpretable(op, type)) CHECK(shown.contains({op, type}));
+    }
+  }
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "compute/cuda/kernel_arguments.hpp"
@@ -9,34 +11,53 @@
 
 namespace forebay::test {
 
-/// Words at an address aligned to 16 bytes, plus the offset.
-struct AlignedWords {
-  explicit AlignedWords(const CaseBuffer& buffer) : words(buffer.words.size() + 4) {
-    const auto address = reinterpret_cast<std::uintptr_t>(words.data());
-    start = words.data() + (16 - address % 16) % 16 / 4;
-    std::copy(buffer.words.begin(), buffer.words.end(), start);
+/// The bytes of a buffer at an address aligned to 16, offset and all.
+struct AlignedBytes {
+  explicit AlignedBytes(const CaseBuffer& buffer) : bytes(buffer.bytes.size() + 16) {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    start = bytes.data() + (16 - address % 16) % 16;
+    std::copy(buffer.bytes.begin(), buffer.bytes.end(), start);
     first = start + buffer.offset;
-    count = buffer.words.size();
+    count = buffer.bytes.size();
     offset = buffer.offset;
   }
   [[nodiscard]] CaseBuffer back() const { return {{start, start + count}, offset}; }
 
-  std::vector<Word> words;
-  Word* start;
-  Word* first;
+  std::vector<std::byte> bytes;
+  std::byte* start;
+  std::byte* first;
   std::size_t count;
   std::size_t offset;
 };
 
-/// What a kernel has left in every buffer.
+/// Scratch memory of a reduction as a stream's: tickets that are 0, totals of what was before, and
+/// a mark behind the last one.
+class Scratch {
+ public:
+  [[nodiscard]] cuda::ReduceScratch of(const cuda::ReducePlan& plan) {
+    partials_.assign(plan.partials() * cuda::kMostPartial + 1, kMark);
+    return {partials_.data(), tickets_.data()};
+  }
+  /// Empty, or what a run did not leave as it should.
+  [[nodiscard]] std::string check() const {
+    if (!partials_.empty() && partials_.back() != kMark) return "written behind the totals";
+    const bool idle = std::all_of(tickets_.begin(), tickets_.end(), [](auto t) { return t == 0; });
+    return idle ? "" : "a ticket is not 0 again";
+  }
+
+ private:
+  static constexpr std::byte kMark{0x7e};
+  std::vector<std::byte> partials_;
+  std::vector<std::uint32_t> tickets_ = std::vector<std::uint32_t>(cuda::kSplitBlocks, 0);
+};
+
+/// What a kernel has left: the outputs, then the reduction.
 struct Outcome {
-  std::vector<CaseBuffer> outputs;
-  CaseBuffer reduction;
+  std::vector<CaseBuffer> buffers;
   std::uint64_t mailbox = 0;
 };
 
-/// One run's buffers and binding. Scratch memory is as a stream's: tickets that are 0, partial sums
-/// of what was before.
+/// One run's buffers and binding.
 class EmulatedCase {
  public:
   static constexpr std::uint32_t kTicket = 0x80000007U;
@@ -44,14 +65,13 @@ class EmulatedCase {
   explicit EmulatedCase(const ProgramCase& data)
       : data_(data),
         leaves_(data.leaves().begin(), data.leaves().end()),
-        reduction_(data.reduction_buffer()),
-        tickets_(cuda::kSplitBlocks, 0) {
+        reduction_(data.reduction_buffer()) {
     binding = data.binding();
-    for (const AlignedWords& leaf : leaves_) binding.leaves.push_back(leaf.first);
+    for (const AlignedBytes& leaf : leaves_) binding.leaves.push_back(leaf.first);
     for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
-      outputs_.emplace_back(data.output_buffer());
+      outputs_.emplace_back(data.output_buffer(k));
     }
-    for (const AlignedWords& output : outputs_) binding.outputs.push_back(output.first);
+    for (const AlignedBytes& output : outputs_) binding.outputs.push_back(output.first);
     binding.reduction = reduction_.first;
     if (data.kept() == 1) {
       binding.mailbox = &mailbox_;
@@ -62,29 +82,30 @@ class EmulatedCase {
   EmulatedCase& operator=(const EmulatedCase&) = delete;
 
   [[nodiscard]] cuda::ReduceScratch scratch(const cuda::ReducePlan& plan) {
-    partials_.assign(plan.partials() + 1, 1e30);
-    return {partials_.data(), tickets_.data()};
+    return scratch_.of(plan);
   }
   [[nodiscard]] Outcome outcome() const {
-    Outcome outcome;
-    for (const AlignedWords& output : outputs_) outcome.outputs.push_back(output.back());
-    outcome.reduction = reduction_.back();
-    outcome.mailbox = mailbox_;
+    Outcome outcome{.buffers = {}, .mailbox = mailbox_};
+    for (const AlignedBytes& output : outputs_) outcome.buffers.push_back(output.back());
+    if (data_.program().reduction) outcome.buffers.push_back(reduction_.back());
     return outcome;
   }
   /// Empty, or what a run did not leave as it should.
   [[nodiscard]] std::string check() const {
     const Outcome left = outcome();
-    for (std::size_t k = 0; k < left.outputs.size(); ++k) {
-      if (std::string wrong = data_.check_output(k, left.outputs[k]); !wrong.empty()) return wrong;
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      if (std::string wrong = data_.check_output(k, left.buffers[k]); !wrong.empty()) return wrong;
     }
     if (!data_.program().reduction) return {};
-    if (std::string wrong = data_.check_reduction(left.reduction); !wrong.empty()) return wrong;
-    if (!partials_.empty() && partials_.back() != 1e30) return "written behind the partial sums";
-    if (std::any_of(tickets_.begin(), tickets_.end(), [](auto ticket) { return ticket != 0; })) {
-      return "a ticket is not 0 again";
+    if (std::string wrong = data_.check_reduction(left.buffers.back()); !wrong.empty()) {
+      return wrong;
     }
-    const std::uint64_t want = std::uint64_t{kTicket} << 32 | reduction_.first->bits;
+    if (std::string wrong = scratch_.check(); !wrong.empty()) return wrong;
+    // Eight bytes do not fit into a mailbox.
+    const std::size_t size = size_of(data_.reduced_type());
+    std::uint64_t want = 0;
+    std::memcpy(&want, reduction_.first, size);
+    want = size > 4 ? 0 : std::uint64_t{kTicket} << 32 | want;
     return data_.kept() == 1 && mailbox_ != want ? "the mailbox has another result" : "";
   }
 
@@ -92,10 +113,9 @@ class EmulatedCase {
 
  private:
   const ProgramCase& data_;
-  std::vector<AlignedWords> leaves_, outputs_;
-  AlignedWords reduction_;
-  std::vector<double> partials_;
-  std::vector<std::uint32_t> tickets_;
+  std::vector<AlignedBytes> leaves_, outputs_;
+  AlignedBytes reduction_;
+  Scratch scratch_;
   std::uint64_t mailbox_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // blocks, threads and barriers, and must compute what an element-by-element evaluation does.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <set>
 
 #include "compute/cuda/codegen.hpp"
@@ -40,14 +41,23 @@ compute::Program sample(const std::string& name) {
   throw Error("no sample " + name);
 }
 
+bool sums_reals(const compute::Program& program) {
+  if (!program.reduction) return false;
+  const auto rule = rule_of(program.reduction->op, program.type_of(program.reduction->value));
+  return rule.identity != compute::Identity::highest &&
+         rule.identity != compute::Identity::lowest && rule.total == DType::f64;
+}
+
 }  // namespace
 
 TEST_CASE("emulated kernels compute what their programs say") {
   const std::array<std::int64_t, 12> lengths = {1, 3, 4, 5, 7, 16, 31, 64, 100, 129, 600, 2049};
   unsigned seed = 0;
   for (const NamedProgram& named : sample_programs()) {
-    for (unsigned round = 0; round < 6; ++round) {
+    // Every mix of alignment and specials comes with every second program.
+    for (unsigned n = 0; n < 3; ++n) {
       std::mt19937 random(++seed);
+      const unsigned round = seed % 6;
       Dims extents;
       std::int64_t count = 1;
       for (unsigned d = 0; d < named.program.rank; ++d) {
@@ -58,7 +68,7 @@ TEST_CASE("emulated kernels compute what their programs say") {
         count *= extent;
       }
       // Sums of specials are no test of sums.
-      const bool specials = !named.program.reduction && round % 2 == 0;
+      const bool specials = !sums_reals(named.program) && round % 2 == 0;
       const ProgramCase data(named.program, extents,
                              {.seed = seed, .specials = specials, .misaligned = round % 3});
       check_emulated(named.name, data);
@@ -118,29 +128,29 @@ TEST_CASE("a sum has the same bits wherever its data lies and whatever was fused
   // The same numbers, read as one row of contiguous memory, from an unaligned address and through
   // the general form for strides.
   const auto bits = [](const std::string& name, const Dims& extents, unsigned misaligned,
-                       const std::vector<Word>& numbers, bool contiguous) {
+                       const std::vector<float>& numbers, bool contiguous) {
     const compute::Program program = sample(name);
     compute::Binding binding;
     binding.extents = extents;
-    CaseBuffer buffer{std::vector<Word>(numbers.size() + misaligned), misaligned};
-    std::copy(numbers.begin(), numbers.end(), buffer.words.begin() + misaligned);
-    const AlignedWords leaf(buffer);
+    const std::size_t offset = misaligned * sizeof(float);
+    CaseBuffer buffer{std::vector<std::byte>(numbers.size() * sizeof(float) + offset), offset};
+    std::memcpy(buffer.bytes.data() + offset, numbers.data(), numbers.size() * sizeof(float));
+    const AlignedBytes leaf(buffer);
     binding.leaves = {leaf.first};
     binding.strides = {contiguous ? Dims{} : contiguous_strides(extents)};
-    Word result{};
+    std::uint32_t result = 0;
     binding.reduction = &result;
     cuda::LaunchPlan launch = cuda::plan_launch(program, cuda::kernel_shape(program), binding, 132);
-    std::vector<double> partials(launch.choices.plan.partials() + 1);
-    std::vector<std::uint32_t> tickets(cuda::kSplitBlocks, 0);
-    launch.choices.scratch = {partials.data(), tickets.data()};
+    Scratch scratch;
+    launch.choices.scratch = scratch.of(launch.choices.plan);
     cuda::ArgumentBuffer arguments(program, binding, launch.choices);
     emulate(launch.blocks, launch.threads,
             [&] { emulated_kernel(name.c_str())->thread(arguments.data()); });
-    return result.bits;
+    return result;
   };
   std::mt19937 random(5);
-  std::vector<Word> numbers(301 * 173);
-  for (Word& number : numbers) number.real = std::uniform_real_distribution<float>(-1, 1)(random);
+  std::vector<float> numbers(301 * 173);
+  for (float& number : numbers) number = std::uniform_real_distribution<float>(-1, 1)(random);
   const std::uint32_t want = bits("sum_all", {301 * 173}, 0, numbers, true);
   CHECK(bits("sum_all", {301 * 173}, 1, numbers, true) == want);
   CHECK(bits("sum_all_strided", {301, 173}, 0, numbers, false) == want);

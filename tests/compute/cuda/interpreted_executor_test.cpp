@@ -78,6 +78,19 @@ TEST_CASE("a program of nothing is done; one with too many live values is left t
   CHECK(setting.counters.interpreted_launches == 0);
 }
 
+TEST_CASE("a program that is not interpretable is left to others, which is found out once") {
+  Setting setting;
+  const Program real = sum_program({DType::f64, compute::Access::linear}, 1, 0b1);
+  CHECK(setting.run(real, 1000) == Readiness::not_ready);
+  const void* const kept = real.prepared.find<void>(&setting.executor);
+  CHECK(kept != nullptr);
+  CHECK(setting.run(real, 1000) == Readiness::not_ready);
+  CHECK(real.prepared.find<void>(&setting.executor) == kept);
+  CHECK(setting.cuda.driver.launches() == 0);
+  CHECK(setting.counters.interpreted_launches == 0);
+  CHECK(setting.run(setting.sum, 1000) == Readiness::done);
+}
+
 TEST_CASE("a failed launch names the interpreter's kernel and the program") {
   Setting setting;
   setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);

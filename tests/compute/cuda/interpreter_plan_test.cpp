@@ -98,7 +98,7 @@ TEST_CASE("the longest programs take the large kernels") {
   program.outputs = {{432}};
   CHECK(plan(program, 1'000'000).kernel == InterpreterKernel::map);
   for (const bool reduced : {false, true}) {
-    const Program widest = widest_program(reduced);
+    const Program widest = widest_program(reduced, DType::f32);
     compute::Binding binding;
     binding.extents = Dims{2, 3, 2, 3, 2, 3, 2, 3};
     binding.leaves.assign(widest.leaves.size(), data);

@@ -3,16 +3,24 @@
 #include <string>
 
 #include "compute/cuda/codegen.hpp"
+#include "compute/prelude_text.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   std::ofstream file(argv[1]);
   file << "#include <cstring>\n#include \"tests/compute/cuda/emulator.hpp\"\n"
-          "namespace forebay::test {\n";
+          "namespace forebay::test {\n"
+       << forebay::compute::prelude_text();
   std::string table;
   for (const auto& [name, program] : forebay::test::sample_programs()) {
     std::string source = forebay::cuda::generate_kernel(program);
+    // The prelude stands once, in front of all.
+    const std::string prelude = forebay::compute::prelude_for(source);
+    source.erase(source.find(prelude), prelude.size());
+    for (std::size_t at; (at = source.find("FB_NARROW_")) != std::string::npos;) {
+      source.erase(at, source.find('\n', at) + 1 - at);
+    }
     const std::string linkage = "extern \"C\" ";
     source.erase(source.find(linkage), linkage.size());
     file << "namespace kernel_" << name << " {\n"

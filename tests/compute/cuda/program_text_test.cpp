@@ -17,7 +17,8 @@ TEST_CASE("values are named in the program's order: leaves, scalars, results") {
   program.scalars = {DType::f32};
   program.code = {{Op::mul, DType::f32, 0, 2, 0},
                   {Op::to_f32, DType::f32, 1, 0, 0},
-                  {Op::select, DType::f32, 1, 3, 4}};
+                  {Op::greater, DType::boolean, 3, 4, 0},
+                  {Op::select, DType::f32, 5, 3, 4}};
   const KernelShape shape;
   const ProgramText code(program, shape);
   Text values;
@@ -26,7 +27,8 @@ TEST_CASE("values are named in the program's order: leaves, scalars, results") {
         "      const float v0 = x0[e];\n"
         "      const float v3 = fb_mul(v0, v2);\n"
         "      const float v4 = fb_to_f32(v1);\n"
-        "      const float v5 = fb_select(v1, v3, v4);\n");
+        "      const bool v5 = fb_greater(v3, v4);\n"
+        "      const float v6 = fb_select(v5, v3, v4);\n");
   Text constants;
   code.constants(constants);
   CHECK(std::move(constants).str() ==

@@ -1,7 +1,9 @@
 #include "tests/compute/cuda/sample_programs.hpp"
 
+#include <algorithm>
 #include <random>
 
+#include "compute/cuda/bytecode.hpp"
 #include "compute/cuda/kernel_arguments.hpp"
 
 namespace forebay::test {
@@ -18,77 +20,71 @@ using compute::Value;
 
 namespace {
 
-bool only_f32(Op op) { return op == Op::exp || op == Op::log || op == Op::sqrt || op == Op::div; }
-bool random(Op op) { return op == Op::random_uniform || op == Op::random_normal; }
-
-constexpr Op kOps[] = {
-#define FOREBAY_OP(name, operands) Op::name,
-    FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)
-#undef FOREBAY_OP
-};
-
-DType result_type(Op op, DType operand) {
-  if (op == Op::to_f32 || random(op)) return DType::f32;
-  return op == Op::to_i32 ? DType::i32 : operand;
-}
+constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
+                            DType::i64, DType::i32, DType::u8,  DType::boolean};
 
 }  // namespace
 
-std::vector<NamedProgram> operation_programs(Access access, std::uint8_t rank) {
+std::vector<NamedProgram> operation_programs(Access access) {
+  constexpr std::size_t kResults = 24;
   std::vector<NamedProgram> programs;
-  const auto base = [&] {
+  for (const DType type : kTypes) {
     Program program;
-    program.rank = rank;
-    for (const DType type :
-         {DType::f32, DType::f32, DType::f32, DType::i32, DType::i32, DType::i32}) {
-      program.leaves.push_back({type, access});
-    }
-    return program;
-  };
-  Program program = base();
-  const std::string form = access == Access::linear ? "linear" : "strided";
-  const auto finish = [&] {
-    programs.push_back({"operations_" + form + std::to_string(programs.size()), program});
-    program = base();
-  };
-  const auto add = [&](Op op, DType operand, Value a, Value b, Value c) {
-    const auto value = static_cast<Value>(program.leaves.size() + program.code.size());
-    program.code.push_back(
-        {op, op == Op::select ? program.type_of(b) : result_type(op, operand), a, b, c});
-    program.outputs.push_back({value});
-    if (program.outputs.size() == cuda::kLimits.max_outputs) finish();
-  };
-  for (const Op op : kOps) {
-    if (op == Op::select) {
-      for (const Value condition : {Value{0}, Value{3}}) {
-        add(op, DType::f32, condition, 1, 2);
-        add(op, DType::i32, condition, 4, 5);
+    const auto begin = [&] {
+      program = Program();
+      program.rank = access == Access::linear ? 1 : 3;
+      program.leaves.assign(3, {type, access});
+      program.leaves.push_back({DType::boolean, access});
+    };
+    const auto finish = [&] {
+      programs.push_back({"operations_" + std::string(access == Access::linear ? "" : "strided_") +
+                              std::string(to_string(type)) + "_" + std::to_string(programs.size()),
+                          program});
+      begin();
+    };
+    begin();
+    for (int number = 0; number < compute::kOpCount; ++number) {
+      const auto op = static_cast<Op>(number);
+      if (!has_type(op, type)) continue;
+      const auto value = static_cast<Value>(program.leaves.size() + program.code.size());
+      if (op == Op::select) {
+        program.code.push_back({op, type, 3, 1, 2});
+      } else {
+        program.code.push_back({op, result_type(op, type), 0, 1, 2});
       }
-      continue;
+      program.outputs.push_back({value});
+      if (program.outputs.size() == kResults) finish();
     }
-    if (!random(op)) add(op, DType::f32, 0, 1, 0);
-    if (!only_f32(op)) add(op, DType::i32, 3, 4, 0);
+    if (!program.code.empty()) finish();
   }
-  if (!program.code.empty()) finish();
   return programs;
 }
 
-Program widest_program(bool reduced) {
+Program type_program(Access access) {
+  Program program;
+  program.rank = access == Access::linear ? 1 : 3;
+  for (const DType type : kTypes) program.leaves.push_back({type, access});
+  for (const DType type : kTypes) program.scalars.push_back(type);
+  for (Value k = 0; k < 8; ++k) {
+    const DType type = kTypes[k];
+    program.code.push_back({Op::add, type, k, static_cast<Value>(8 + k), 0});
+    program.outputs.push_back({static_cast<Value>(16 + k)});
+  }
+  return program;
+}
+
+Program widest_program(bool reduced, DType type) {
   Program program;
   program.rank = kMaxRank;
-  program.leaves.assign(cuda::kLimits.max_leaves, {DType::f32, Access::strided});
-  // A tree of selections has twice as many inputs as operations: all but the leaves are scalars.
+  program.leaves.assign(cuda::kLimits.max_leaves, {type, Access::strided});
+  // A chain that reads every input.
   const std::size_t operations = cuda::kLimits.max_ops;
-  const std::size_t inputs = 2 * operations + 1;
-  program.scalars.assign(inputs - program.leaves.size() + cuda::kLimits.max_outputs, DType::f32);
-  Value next = 0;
+  program.scalars.assign(cuda::kLimits.max_scalars, type);
+  const std::size_t inputs = program.leaves.size() + program.scalars.size();
   for (std::size_t k = 0; k < operations; ++k) {
-    const Value last =
-        k == 0 ? next++
-               : static_cast<Value>(program.leaves.size() + program.scalars.size() + k - 1);
-    const Value b = next++;
-    const Value c = next++;
-    program.code.push_back({Op::select, DType::f32, last, b, c});
+    const auto last = static_cast<Value>(k == 0 ? 0 : inputs + k - 1);
+    program.code.push_back(
+        {k % 2 == 0 ? Op::add : Op::max, type, last, static_cast<Value>(k % inputs), 0});
   }
   const std::size_t values = program.leaves.size() + program.scalars.size() + operations;
   for (std::size_t k = 0; k < cuda::kLimits.max_outputs; ++k) {
@@ -101,10 +97,15 @@ Program widest_program(bool reduced) {
   return program;
 }
 
-Program random_program(unsigned seed) {
+namespace {
+
+Program draw_program(unsigned seed, bool words) {
   std::mt19937 source(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(source() % n); };
-  const auto type = [&] { return below(3) == 0 ? DType::i32 : DType::f32; };
+  // Few types each, so that operands of one type are found.
+  DType types[] = {kTypes[below(8)], kTypes[below(8)], DType::f32};
+  if (words) types[0] = types[1] = DType::i32;
+  const auto type = [&] { return types[below(3)]; };
   Program program;
   const bool strided = below(2) == 0;
   program.rank = static_cast<std::uint8_t>(strided ? 1 + below(4) : 1);
@@ -121,32 +122,50 @@ Program random_program(unsigned seed) {
   const std::size_t operations = below(4) == 0 ? 30 + below(40) : below(10);
   std::size_t values = leaves + scalars;
   for (std::size_t tries = 0; program.code.size() < operations && tries < 1000; ++tries) {
-    const Op op = kOps[below(std::size(kOps))];
+    const auto op = static_cast<Op>(below(compute::kOpCount));
     const auto pick = [&] { return static_cast<Value>(below(values)); };
     const Instruction drawn{op, DType::f32, pick(), pick(), pick()};
     const DType a = program.type_of(drawn.a);
     const DType b = program.type_of(drawn.b);
-    if (only_f32(op) && a != DType::f32) continue;
-    if (random(op) && (a != DType::i32 || b != DType::i32)) continue;
-    if (op == Op::select ? b != program.type_of(drawn.c) : compute::operands(op) == 2 && a != b)
-      continue;
+    const DType c = program.type_of(drawn.c);
+    const bool choice = op == Op::select;
+    if (words && !cuda::interpretable(op, a)) continue;
+    if (choice ? a != DType::boolean || b != c : !has_type(op, a)) continue;
+    if (!choice && compute::operands(op) >= 2 && a != b) continue;
+    if (!choice && compute::operands(op) == 3 && a != c) continue;
     program.code.push_back(drawn);
-    program.code.back().type = op == Op::select ? b : result_type(op, a);
+    program.code.back().type = result_type(op, choice ? b : a);
     ++values;
   }
   const std::size_t outputs = below(4);
   for (std::size_t k = 0; k < outputs; ++k) {
-    program.outputs.push_back(
-        {static_cast<Value>(values - 1 - below(std::min<std::size_t>(values, 4)))});
+    const Output drawn{static_cast<Value>(values - 1 - below(std::min<std::size_t>(values, 4)))};
+    const auto& known = program.outputs;
+    if (std::find(known.begin(), known.end(), drawn) == known.end()) {
+      program.outputs.push_back(drawn);
+    }
   }
   if (program.outputs.empty() || below(2) == 0) {
     const auto value = static_cast<Value>(values - 1);
-    const bool mean = program.type_of(value) == DType::f32 && below(2) == 0;
-    program.reduction = Reduction{mean ? ReduceOp::mean : ReduceOp::sum, value};
+    auto op = static_cast<ReduceOp>(below(7));
+    if (!has_type(op, program.type_of(value))) op = ReduceOp::sum;
+    program.reduction = Reduction{op, value};
     if (!strided) program.rank = static_cast<std::uint8_t>(1 + below(3));
     program.reduced_dims = static_cast<std::uint8_t>(below(std::size_t{1} << program.rank));
   }
   return program;
+}
+
+}  // namespace
+
+Program random_program(unsigned seed) { return draw_program(seed, false); }
+
+Program random_word_program(unsigned seed) {
+  // Until it stores and reduces nothing else.
+  for (;; seed += 100'000) {
+    Program program = draw_program(seed, true);
+    if (cuda::interpretable(program)) return program;
+  }
 }
 
 Program sum_program(Leaf leaf, std::uint8_t rank, std::uint8_t reduced_dims) {
@@ -158,12 +177,35 @@ Program sum_program(Leaf leaf, std::uint8_t rank, std::uint8_t reduced_dims) {
   return program;
 }
 
+std::vector<NamedProgram> reduction_programs() {
+  std::vector<NamedProgram> programs;
+  for (const DType type : kTypes) {
+    for (int number = 0; number < 7; ++number) {
+      const auto op = static_cast<ReduceOp>(number);
+      if (!has_type(op, type)) continue;
+      // Along rows by vectors, across rows, and of a whole: one form for each, in turn.
+      const int form = (number + static_cast<int>(type)) % 3;
+      Program program = sum_program({type, Access::linear}, form == 0 ? 1 : 2,
+                                    form == 1   ? 0b01
+                                    : form == 0 ? 0b1
+                                                : 0b10);
+      program.reduction->op = op;
+      programs.push_back(
+          {std::string(to_string(op)) + "_of_" + std::string(to_string(type)), program});
+    }
+  }
+  return programs;
+}
+
 std::vector<NamedProgram> sample_programs() {
-  std::vector<NamedProgram> programs = operation_programs(Access::linear, 1);
-  for (NamedProgram& named : operation_programs(Access::strided, 3))
-    programs.push_back(std::move(named));
+  std::vector<NamedProgram> programs = operation_programs(Access::linear);
+  programs.push_back({"types_linear", type_program(Access::linear)});
+  programs.push_back({"types_strided", type_program(Access::strided)});
+  for (NamedProgram& named : reduction_programs()) programs.push_back(std::move(named));
   programs.push_back({"widest_map", widest_program(false)});
   programs.push_back({"widest_reduction", widest_program(true)});
+  programs.push_back({"widest_words_map", widest_program(false, DType::f32)});
+  programs.push_back({"widest_words_reduction", widest_program(true, DType::f32)});
 
   constexpr Leaf kLinear{DType::f32, Access::linear};
   programs.push_back({"sum_all", sum_program(kLinear, 1, 0b1)});
@@ -183,8 +225,11 @@ std::vector<NamedProgram> sample_programs() {
   stored.reduction->value = 2;
   programs.push_back({"sum_stored", stored});
 
-  for (unsigned seed = 0; seed < 24; ++seed) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
     programs.push_back({"random" + std::to_string(seed), random_program(seed)});
+  }
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    programs.push_back({"random_words" + std::to_string(seed), random_word_program(seed)});
   }
   return programs;
 }

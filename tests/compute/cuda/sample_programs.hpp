@@ -13,22 +13,27 @@ struct NamedProgram {
   compute::Program program;
 };
 
-/// Every operation in every type it takes, in one program that stores each result, for linear and
-/// for strided leaves; reductions over inner, outer, middle and several dimensions, with and
-/// without stores, vectorised and not, long enough to be looped; the widest parameters; random
-/// programs. The same list on every machine.
+/// Every operation in every type it takes, in programs that store each result; every type beside
+/// every other, linear and strided; every reduction of every type; reductions over inner, outer,
+/// middle and several dimensions, with and without stores, vectorised and not, long enough to be
+/// looped; the widest parameters; random programs. The same list on every machine.
 [[nodiscard]] std::vector<NamedProgram> sample_programs();
 
-/// Every operation in every type, results 8 a program. Access::single has no index of its own.
-[[nodiscard]] std::vector<NamedProgram> operation_programs(compute::Access access,
-                                                           std::uint8_t rank);
+/// Every operation in every type, 24 results a program. Access::single has no index of its own.
+[[nodiscard]] std::vector<NamedProgram> operation_programs(compute::Access access);
+/// Eight leaves, one of each type, plus a scalar each, stored.
+[[nodiscard]] compute::Program type_program(compute::Access access);
+/// Every reduction of every type.
+[[nodiscard]] std::vector<NamedProgram> reduction_programs();
 
 /// As many leaves, operations, scalars and outputs as the limits of the backend allow, every leaf
 /// strided in eight dimensions.
-[[nodiscard]] compute::Program widest_program(bool reduced);
+[[nodiscard]] compute::Program widest_program(bool reduced, DType type = DType::f64);
 
 /// A program drawn from a seed: any operations, types, accesses, outputs, rank and reduction.
 [[nodiscard]] compute::Program random_program(unsigned seed);
+/// The same of what the interpreter of cuda devices takes.
+[[nodiscard]] compute::Program random_word_program(unsigned seed);
 
 /// `leaf` summed over `reduced_dims` of `rank` dimensions.
 [[nodiscard]] compute::Program sum_program(compute::Leaf leaf, std::uint8_t rank,

@@ -17,7 +17,7 @@ TEST_CASE("a stream keeps its scratch memory, with tickets at zero") {
   CHECK(std::count(tickets, tickets + cuda::kSplitBlocks, 0U) ==
         std::ptrdiff_t{cuda::kSplitBlocks});
   CHECK(static_cast<std::byte*>(first.tickets) - static_cast<std::byte*>(first.partials) ==
-        std::ptrdiff_t{cuda::kSplitPartials} * 8);
+        std::ptrdiff_t{cuda::kSplitPartials} * cuda::kMostPartial);
   const std::uint64_t live = cuda.live_blocks();
   CHECK(scratch.reduction(cuda.stream).partials == first.partials);
   CHECK(scratch.workspace(cuda.stream) == scratch.workspace(cuda.stream));

@@ -27,7 +27,7 @@ TEST_CASE("intermediate values share buffers by their lifetimes") {
   chain.leaves.resize(1);
   for (Value i = 0; i < 100; ++i) chain.code.push_back(step(Op::neg, i));
   chain.outputs = {{100}};
-  CHECK(host::BlockProgram(chain).buffers == 1);
+  CHECK(host::BlockProgram(chain).bytes == 4 * host::kBlock);
 
   Program wide;  // all results are needed at the end
   wide.leaves.resize(1);
@@ -37,7 +37,7 @@ TEST_CASE("intermediate values share buffers by their lifetimes") {
     wide.code.push_back(step(Op::add, static_cast<Value>(wide.code.size()), i));
   }
   wide.outputs = {{static_cast<Value>(wide.code.size())}};
-  CHECK(host::BlockProgram(wide).buffers == 8);
+  CHECK(host::BlockProgram(wide).bytes == 8 * 4 * host::kBlock);
 }
 
 TEST_CASE("a value that is used twice by one step frees one buffer") {

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <random>
 
+#include "tests/compute/reference.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -10,26 +11,44 @@ using namespace forebay::compute;
 using namespace forebay::testing;
 
 TEST_CASE("there is a loop for every operation on the types it has") {
-  const DType f = DType::f32;
-  const DType i = DType::i32;
-  for (const Op op :
-       {Op::neg, Op::relu, Op::add, Op::sub, Op::mul, Op::min, Op::max, Op::greater, Op::equal}) {
-    CHECK(host::find_kernel(op, f, f) != nullptr);
-    CHECK(host::find_kernel(op, i, i) != nullptr);
-    CHECK(host::find_kernel(op, i, f) == nullptr);
+  constexpr DType kTypes[] = {DType::f64, DType::f32, DType::i64,
+                              DType::i32, DType::u8,  DType::boolean};
+  for (int number = 0; number < kOpCount; ++number) {
+    const auto op = static_cast<Op>(number);
+    for (const DType type : kTypes) {
+      const DType first = kind_of(op) == OpKind::choose ? DType::boolean : type;
+      if (!has_type(op, type)) {
+        CHECK(host::find_kernel(op, first, type) == nullptr);
+      } else if (!host::is_narrow(result_type(op, type))) {
+        INFO(to_string(op) << " of " << to_string(type));
+        CHECK(host::find_kernel(op, first, result_type(op, type)) != nullptr);
+      }
+    }
   }
-  for (const Op op : {Op::exp, Op::log, Op::sqrt, Op::div}) {
-    CHECK(host::find_kernel(op, f, f) != nullptr);
-    CHECK(host::find_kernel(op, i, i) == nullptr);
+}
+
+TEST_CASE("what is exact needs no rounding in f16 and bf16") {
+  std::mt19937 random(1);
+  int exact = 0;
+  for (int number = 0; number < kOpCount; ++number) {
+    const auto op = static_cast<Op>(number);
+    if (!host::is_exact(op) || kind_of(op) == OpKind::choose) continue;
+    ++exact;
+    for (const DType narrow : {DType::f16, DType::bf16}) {
+      for (int i = 0; i < 3000; ++i) {
+        std::uint64_t wide[3];
+        for (std::uint64_t& bits : wide) {
+          bits = test::cast_bits(random() % 65536, narrow, DType::f32);
+        }
+        const std::uint64_t result = test::evaluate(op, DType::f32, wide[0], wide[1], wide[2]);
+        const std::uint64_t back =
+            test::cast_bits(test::cast_bits(result, DType::f32, narrow), narrow, DType::f32);
+        INFO(to_string(op));
+        REQUIRE(test::same_bits(DType::f32, result, back));
+      }
+    }
   }
-  for (const DType a : {f, i}) {
-    CHECK(host::find_kernel(Op::to_f32, a, f) != nullptr);
-    CHECK(host::find_kernel(Op::to_i32, a, i) != nullptr);
-    CHECK(host::find_kernel(Op::select, a, f) != nullptr);
-    CHECK(host::find_kernel(Op::select, a, i) != nullptr);
-  }
-  CHECK(host::find_kernel(Op::random_uniform, i, f) != nullptr);
-  CHECK(host::find_kernel(Op::random_normal, i, f) != nullptr);
+  CHECK(exact >= 6);
 }
 
 TEST_CASE("a loop may write over its operands, and beyond nothing") {
@@ -42,58 +61,4 @@ TEST_CASE("a loop may write over its operands, and beyond nothing") {
     REQUIRE(a.back() == 100);
     for (std::size_t i = 0; i < n; ++i) REQUIRE(a[i + 1] == 2.0F * static_cast<float>(i));
   }
-}
-
-TEST_CASE("sums of every length up to a block") {
-  std::mt19937 random(1);
-  std::vector<float> x(1024);
-  std::vector<std::uint32_t> u(1024);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = static_cast<float>(random() % 1000);
-    u[i] = static_cast<std::uint32_t>(random());
-  }
-  double sum = 0;
-  std::uint32_t wrapped = 0;
-  for (std::size_t n = 0; n <= 1024; ++n) {
-    REQUIRE(host::sum(x.data(), n) == static_cast<float>(sum));
-    REQUIRE(host::sum(u.data(), n) == wrapped);
-    if (n < 1024) {
-      sum += x[n];
-      wrapped += u[n];
-    }
-  }
-}
-
-TEST_CASE("a short sum goes in order") {
-  // Any other order keeps the small ones.
-  const std::vector<float> x{1.0F, 0x1p-24F, 0x1p-24F, 0x1p-24F, 0x1p-24F};
-  CHECK(host::sum(x.data(), 5) == 1.0F);
-}
-
-TEST_CASE("the order of a sum is 64 lanes, folded by halves") {
-  std::mt19937 random(2);
-  std::uniform_real_distribution<float> between(-1, 1);
-  for (const std::size_t n : {16U, 63U, 64U, 65U, 500U, 1024U}) {
-    std::vector<float> x(n);
-    for (float& v : x) v = between(random);
-    float lanes[64] = {};
-    for (std::size_t i = 0; i < n; ++i) lanes[i % 64] += x[i];
-    for (std::size_t width = 32; width != 0; width /= 2) {
-      for (std::size_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
-    }
-    REQUIRE(host::sum(x.data(), n) == lanes[0]);
-  }
-}
-
-TEST_CASE("sums by column are double") {
-  std::vector<double> sums(5, 0.0);
-  const std::vector<float> x{1.0F, 0x1p-30F, -3.0F, 0.0F, 1e30F};
-  for (int i = 0; i < 3; ++i) host::accumulate(sums.data(), x.data(), 5);
-  CHECK(sums[0] == 3);
-  CHECK(sums[1] == 3 * 0x1p-30);
-  CHECK(sums[2] == -9);
-  std::vector<std::uint32_t> counts{0xffffffffU};
-  const std::uint32_t two = 2;
-  host::accumulate(counts.data(), &two, 1);
-  CHECK(counts[0] == 1);
 }

@@ -10,8 +10,18 @@
 
 namespace forebay::compute {
 
-/// What was done: an elementwise operation, or one of the others.
-enum class Action : std::uint8_t { elementwise, sum, mean, matmul, reshape, transpose, broadcast };
+/// What was done: an elementwise operation, or one of the others. `other` is what autograd cannot
+/// follow yet.
+enum class Action : std::uint8_t {
+  elementwise,
+  sum,
+  mean,
+  matmul,
+  reshape,
+  transpose,
+  broadcast,
+  other,
+};
 
 struct ActionRecord {
   Action action = Action::elementwise;
@@ -20,6 +30,7 @@ struct ActionRecord {
       inputs;            ///< as given, before broadcasting and casts; scalars are 0-d tensors
   const Tensor& output;  ///< without a hook yet
   std::span<const int> axes = {};  ///< sum and mean: non-negative, sorted; transpose: the two
+  const char* name = "";           ///< of another action
 };
 
 /// Hangs on a tensor that takes part in autograd.
@@ -29,7 +40,7 @@ struct AutogradHook {
   AutogradHook& operator=(const AutogradHook&) = delete;
   virtual ~AutogradHook() = default;
   /// Called on the first input that has a hook, after the operation was built. Returns the hook of
-  /// the output, or null.
+  /// the output, or null. Throws Error for what it ought to follow and cannot.
   virtual std::shared_ptr<AutogradHook> record(const ActionRecord& record) = 0;
 };
 

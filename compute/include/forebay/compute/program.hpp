@@ -10,40 +10,10 @@
 #include <vector>
 
 #include "forebay/compute/dtype.hpp"
+#include "forebay/compute/op.hpp"
 #include "forebay/compute/shape.hpp"
 
 namespace forebay::compute {
-
-/// Elementwise operations: X(name, operands). Arithmetic keeps the operands' common type, which the
-/// front end has made equal by casts; comparisons give 1 or 0 in that type.
-/// exp, log, sqrt and the random ones are f32 only.
-#define FOREBAY_ELEMENTWISE_OPS(X)                                                      \
-  X(neg, 1)                                                                             \
-  X(exp, 1)                                                                             \
-  X(log, 1)                                                                             \
-  X(sqrt, 1)                                                                            \
-  X(relu, 1)                                                                            \
-  X(to_f32, 1)                                                                          \
-  X(to_i32, 1)                                                                          \
-  X(add, 2)                                                                             \
-  X(sub, 2)                                                                             \
-  X(mul, 2)                                                                             \
-  X(div, 2)                                                                             \
-  X(min, 2)                                                                             \
-  X(max, 2)                                                                             \
-  X(greater, 2)                                                                         \
-  X(equal, 2)                                                                           \
-  X(select, 3)         /* a != 0 ? b : c */                                             \
-  X(random_uniform, 2) /* [0, 1); operands are i32 key words, counter = linear index */ \
-  X(random_normal, 2)
-
-enum class Op : std::uint8_t {
-#define FOREBAY_OP(name, operands) name,
-  FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)
-#undef FOREBAY_OP
-};
-[[nodiscard]] const char* to_string(Op op) noexcept;
-[[nodiscard]] int operands(Op op) noexcept;
 
 /// A value of a program: leaves come first, then scalars, then the results of the instructions,
 /// each in the order of its list.
@@ -76,10 +46,7 @@ struct Output {
   bool operator==(const Output&) const = default;
 };
 
-enum class ReduceOp : std::uint8_t { sum, mean };
-
-/// The end of a program: `value` summed over the reduced dimensions. f32 sums have an error of
-/// O(log n); i32 sums are exact modulo 2^32. mean (f32 only) divides at the end.
+/// The end of a program: `value` reduced over the reduced dimensions, by the rule of its type.
 struct Reduction {
   ReduceOp op = ReduceOp::sum;
   Value value = 0;
@@ -149,11 +116,11 @@ struct Binding {
   Dims extents{};                        ///< of the iteration space, `rank` of them, row-major
   std::vector<const void*> leaves{};     ///< first element of each leaf, offset included
   std::vector<Dims> strides{};           ///< for each leaf, elements; empty unless strided
-  std::vector<std::uint32_t> scalars{};  ///< bit patterns
+  std::vector<std::uint64_t> scalars{};  ///< bit patterns, from the lowest bit on
   std::vector<void*> outputs{};
   void* reduction = nullptr;  ///< linear over the kept dimensions
-  /// If given, the single result of the reduction goes here as well, in one store: its bits in the
-  /// low word, `ticket` in the high one. One of `Backend::mailboxes`.
+  /// If given, the single result of the reduction, of at most four bytes, goes here as well, in one
+  /// store: its bits in the low word, `ticket` in the high one. One of `Backend::mailboxes`.
   std::uint64_t* mailbox = nullptr;
   std::uint32_t ticket = 0;
 };

@@ -38,28 +38,31 @@ class NodeRef {
 };
 }  // namespace compute
 
-/// A number beside a tensor: it acts as a tensor without dimensions, i32 if it is an integer that
-/// fits, else f32. So `t + 1` keeps the type of `t`, and `t + 1.5` with an i32 tensor gives f32.
+/// A number beside a tensor. It brings its category (boolean, integer or real) but no type: beside
+/// a tensor of the same or a higher category it takes the tensor's type; else the result is i64 for
+/// an integer, f32 for a real one.
 class Scalar {
  public:
   template <typename T>
   requires std::is_arithmetic_v<T>
   constexpr Scalar(T value) noexcept {  // NOLINT(google-explicit-constructor)
-    if constexpr (std::is_integral_v<T>) {
-      if (std::in_range<std::int32_t>(+value)) {
-        type_ = DType::i32;
-        bits_ = static_cast<std::uint32_t>(value);
-        return;
-      }
+    if constexpr (std::is_same_v<T, bool>) {
+      type_ = DType::boolean;
+      bits_ = value ? 1 : 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      type_ = DType::i64;
+      bits_ = static_cast<std::uint64_t>(value);
+    } else {
+      bits_ = std::bit_cast<std::uint64_t>(static_cast<double>(value));
     }
-    bits_ = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   }
+  /// The number as an f64, i64 or boolean.
   [[nodiscard]] constexpr DType type() const noexcept { return type_; }
-  [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
+  [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
 
  private:
-  DType type_ = DType::f32;
-  std::uint32_t bits_ = 0;
+  DType type_ = DType::f64;
+  std::uint64_t bits_ = 0;
 };
 
 /// An array of up to 8 dimensions on a device.
@@ -69,11 +72,11 @@ class Scalar {
 /// a limit. Intermediate values that somebody still holds are stored by the same launch. Operations
 /// take tensors by value, so that a temporary is consumed instead of stored.
 ///
-/// Operands broadcast by NumPy's rules; i32 with f32 gives f32. Copies of a Tensor mean the same
-/// value. Errors: ShapeError for shapes, types or devices that do not fit; OutOfMemory; ClosedError
-/// once the runtime has closed.
-/// Thread safety: different tensors may be used from different threads, one tensor by one thread at
-/// a time; work of one device is serialised.
+/// Operands broadcast by NumPy's rules, and types are promoted by PyTorch's (docs/tensors.md).
+/// Copies of a Tensor mean the same value. Errors: ShapeError for shapes, types or devices that do
+/// not fit; OutOfMemory; ClosedError once the runtime has closed. Thread safety: different tensors
+/// may be used from different threads, one tensor by one thread at a time; work of one device is
+/// serialised.
 class Tensor {
  public:
   Tensor() = default;  ///< no tensor; only assignment and `defined` work
@@ -108,14 +111,34 @@ class Tensor {
   /// Two dimensions exchanged; negative counts from the end. A view.
   [[nodiscard]] Tensor transpose(int a = -2, int b = -1) const;
   [[nodiscard]] Tensor broadcast_to(const Dims& shape) const;
+  /// Cast. Reals become integers toward zero and saturate, NaN gives 0; integers wrap where they
+  /// do not fit; a boolean is whether the number is not 0; reals are rounded to the nearest.
   [[nodiscard]] Tensor to(DType type) const;
 
-  /// Over the given axes (negative from the end), all without any. i32 sums are exact modulo 2^32;
-  /// mean needs f32.
+  /// Over the given axes (negative from the end), all without any. Sums of integers and booleans
+  /// are i64, modulo 2^64; mean needs a real type (ShapeError).
   [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) const&;
   [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) &&;
   [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) const&;
   [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) &&;
+  /// Products are of the type of sums.
+  [[nodiscard]] Tensor prod(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// NaN wins; ShapeError for the least or largest of no elements.
+  [[nodiscard]] Tensor min(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor max(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// i64: where the least or largest element stands, counted row-major over the given axes. Of
+  /// equal ones the first, of NaNs the first.
+  [[nodiscard]] Tensor argmin(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor argmax(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// Booleans: whether any, or every, element is not 0. Of none: false, true.
+  [[nodiscard]] Tensor any(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor all(std::span<const int> axes = {}, bool keepdim = false) const;
+  /// The mean square distance from the mean, over one element less if `unbiased` (NaN for one
+  /// element then). Two passes, so that a large mean costs no digits. Reals (ShapeError).
+  [[nodiscard]] Tensor var(std::span<const int> axes = {}, bool unbiased = true,
+                           bool keepdim = false) const;
+  /// The square root of the sum of squares. Reals (ShapeError).
+  [[nodiscard]] Tensor norm(std::span<const int> axes = {}, bool keepdim = false) const;
 
   /// The same storage without autograd. Shares memory.
   [[nodiscard]] Tensor detach() const;
@@ -137,8 +160,12 @@ class Tensor {
 
 // Making tensors. ShapeError for a negative or overflowing shape, OutOfMemory.
 [[nodiscard]] Tensor empty(const Dims& shape, Device& device, DType type = DType::f32);
-[[nodiscard]] Tensor full(const Dims& shape, float value, Device& device);
-[[nodiscard]] Tensor full(const Dims& shape, std::int32_t value, Device& device);
+/// `value` everywhere, in its own type …
+template <typename T>
+requires is_element<T>
+[[nodiscard]] Tensor full(const Dims& shape, T value, Device& device);
+/// … or cast to `type`.
+[[nodiscard]] Tensor full(const Dims& shape, Scalar value, Device& device, DType type);
 [[nodiscard]] Tensor zeros(const Dims& shape, Device& device, DType type = DType::f32);
 [[nodiscard]] Tensor ones(const Dims& shape, Device& device, DType type = DType::f32);
 /// Uploads `data` in row-major order, converted to `type`. The data may change when it returns.
@@ -153,16 +180,18 @@ requires is_element<T>
                                                  const Dims& shape, Device& device,
                                                  DType type = dtype_of<T>);
 /// Philox 4x32-10 with `key` and the element's index as counter: the same numbers on every device.
-/// Uniform in [0, 1), multiples of 2^-24.
-[[nodiscard]] Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device);
+/// Uniform in [0, 1): multiples of 2^-24, in f64 of 2^-53. ShapeError for other types.
+[[nodiscard]] Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device,
+                                    DType type = DType::f32);
 /// Standard normal by Box and Muller's formula from two uniform numbers of the same counter.
-[[nodiscard]] Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device);
+[[nodiscard]] Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device,
+                                   DType type = DType::f32);
 
 // Elementwise. Lazy.
 [[nodiscard]] Tensor operator+(Tensor a, Tensor b);
 [[nodiscard]] Tensor operator-(Tensor a, Tensor b);
 [[nodiscard]] Tensor operator*(Tensor a, Tensor b);
-[[nodiscard]] Tensor operator/(Tensor a, Tensor b);  ///< i32 operands become f32
+[[nodiscard]] Tensor operator/(Tensor a, Tensor b);  ///< integers become f32
 [[nodiscard]] Tensor operator+(Tensor a, Scalar b);
 [[nodiscard]] Tensor operator-(Tensor a, Scalar b);
 [[nodiscard]] Tensor operator*(Tensor a, Scalar b);
@@ -172,17 +201,25 @@ requires is_element<T>
 [[nodiscard]] Tensor operator*(Scalar a, Tensor b);
 [[nodiscard]] Tensor operator/(Scalar a, Tensor b);
 [[nodiscard]] Tensor operator-(Tensor a);
-// f32 only: ShapeError for i32.
+// All types but booleans (ShapeError).
+[[nodiscard]] Tensor abs(Tensor a);   ///< the least integer stays itself
+[[nodiscard]] Tensor sign(Tensor a);  ///< -1, 0 or 1; NaN stays NaN, a zero keeps its sign
+[[nodiscard]] Tensor relu(Tensor a);  ///< NaN stays NaN
+// Reals; integers and booleans become f32.
 [[nodiscard]] Tensor exp(Tensor a);
 [[nodiscard]] Tensor log(Tensor a);   ///< -inf at 0, NaN below
 [[nodiscard]] Tensor sqrt(Tensor a);  ///< correctly rounded
-// f32 or i32.
-[[nodiscard]] Tensor relu(Tensor a);               ///< NaN stays NaN
+// All types.
 [[nodiscard]] Tensor minimum(Tensor a, Tensor b);  ///< NaN if either is
+[[nodiscard]] Tensor minimum(Tensor a, Scalar b);
 [[nodiscard]] Tensor maximum(Tensor a, Tensor b);
-[[nodiscard]] Tensor greater(Tensor a, Tensor b);  ///< 1 or 0 in the operands' type
+[[nodiscard]] Tensor maximum(Tensor a, Scalar b);
+[[nodiscard]] Tensor greater(Tensor a, Tensor b);  ///< booleans
+[[nodiscard]] Tensor greater(Tensor a, Scalar b);
 [[nodiscard]] Tensor equal(Tensor a, Tensor b);
-[[nodiscard]] Tensor where(Tensor condition, Tensor a, Tensor b);  ///< a where not 0
+[[nodiscard]] Tensor equal(Tensor a, Scalar b);
+/// a where the condition is not 0, else b.
+[[nodiscard]] Tensor where(Tensor condition, Tensor a, Tensor b);
 
 /// [m, k] · [k, n] → [m, n], f32, enqueued at once. ShapeError names both shapes.
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);

@@ -1,11 +1,11 @@
-#include "compute/cuda/convert.hpp"
+#include "compute/convert.hpp"
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "tests/support/catch.hpp"
+#include "tests/compute/host/loops_check.hpp"
 
 using namespace forebay;
 
@@ -16,7 +16,7 @@ TEST_CASE("whole numbers become the nearest real ones, at any length") {
       source[i] = static_cast<std::int32_t>(i * 2'654'435'761U);
     }
     std::vector<float> target(count + 1, -1.0F);
-    cuda::convert(source.data(), DType::i32, target.data(), DType::f32, count);
+    compute::convert(source.data(), DType::i32, target.data(), DType::f32, count);
     for (std::size_t i = 0; i < count; ++i) REQUIRE(target[i] == static_cast<float>(source[i]));
     CHECK(target[count] == -1.0F);
   }
@@ -42,14 +42,33 @@ TEST_CASE("real numbers are cut toward zero, saturate, and NaN gives 0") {
     }
   }
   std::vector<std::int32_t> target(source.size());
-  cuda::convert(source.data(), DType::f32, target.data(), DType::i32, source.size());
+  compute::convert(source.data(), DType::f32, target.data(), DType::i32, source.size());
   CHECK(target == want);
 }
 
 TEST_CASE("equal types are copied bit by bit") {
   const std::vector<std::uint32_t> source = {0x7fc12345U, 0x80000000U, 1U};
   std::vector<std::uint32_t> target(3);
-  cuda::convert(source.data(), DType::f32, target.data(), DType::f32, 3);
+  compute::convert(source.data(), DType::f32, target.data(), DType::f32, 3);
   CHECK(target == source);
-  cuda::convert(nullptr, DType::i32, nullptr, DType::i32, 0);
+  compute::convert(nullptr, DType::i32, nullptr, DType::i32, 0);
+}
+
+TEST_CASE("every type becomes every other as a program casts it") {
+  constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
+                              DType::i64, DType::i32, DType::u8,  DType::boolean};
+  for (const DType from : kTypes) {
+    for (const DType to : kTypes) {
+      // More than a block, so that the second one begins where it should.
+      const auto values = testing::values_of(from, 2100);
+      std::vector<std::byte> target(values.size() * size_of(to));
+      compute::convert(testing::memory_of(from, values).data(), from, target.data(), to,
+                       values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        INFO(to_string(from) << " " << test::show(from, values[i]) << " to " << to_string(to));
+        REQUIRE(test::same_bits(to, testing::element_of(to, target, i),
+                                test::cast_bits(values[i], from, to)));
+      }
+    }
+  }
 }

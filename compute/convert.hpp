@@ -5,11 +5,11 @@
 
 #include "forebay/compute/dtype.hpp"
 
-namespace forebay::cuda {
+namespace forebay::compute {
 
-/// Converts `count` elements as the operations to_f32 and to_i32 do; equal types are copied. The
-/// two ranges do not overlap. Thread safety: any thread.
+/// Converts `count` elements as the casts of programs do; equal types are copied. The two ranges
+/// do not overlap. Thread safety: any thread.
 void convert(const void* source, DType source_type, void* target, DType target_type,
              std::size_t count) noexcept;
 
-}  // namespace forebay::cuda
+}  // namespace forebay::compute

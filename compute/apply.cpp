@@ -1,0 +1,120 @@
+#include "compute/apply.hpp"
+
+#include <bit>
+
+#include "compute/fold.hpp"
+
+namespace forebay::compute {
+namespace {
+
+// "bool [2, 3] and f32 []", for messages.
+std::string describe(std::span<const Tensor> inputs) {
+  std::string text;
+  for (const Tensor& input : inputs) {
+    if (!text.empty()) text += " and ";
+    text += std::string(to_string(input.dtype())) + " " + to_string(input.shape());
+  }
+  return text;
+}
+
+void require_type(Op op, DType type, std::span<const Tensor> inputs) {
+  if (has_type(op, type)) return;
+  throw ShapeError(std::string(to_string(op)) + " has no form for " + std::string(to_string(type)) +
+                   ": " + describe(inputs));
+}
+
+Dims common_shape(Op op, std::span<const Tensor> inputs) {
+  Device& device = inputs[0].device();
+  Dims shape = inputs[0].shape();
+  for (const Tensor& input : inputs.subspan(1)) {
+    if (&input.device() != &device) {
+      throw ShapeError(std::string(to_string(op)) + ": one tensor is on " + device.id() +
+                       ", another on " + input.device().id());
+    }
+    shape = broadcast_shapes(shape, input.shape());
+  }
+  return shape;
+}
+
+void cast(Engine& engine, NodeRef& node, DType type) {
+  if (node->type == type) return;
+  const Dims shape = node->shape;
+  node = engine.operation(cast_to(type), type, shape, {&node, 1});
+}
+
+DType at_least_real(DType type, bool real) {
+  return real && category_of(type) != Category::real ? kDefaultReal : type;
+}
+
+}  // namespace
+
+Tensor constant_of(Scalar number, DType type, const Tensor& beside) {
+  Engine& engine = engine_of(beside);
+  // The usual case needs no loop.
+  const bool plain = number.type() == DType::f64 && type == DType::f32;
+  const std::uint64_t bits =
+      plain ? std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(number.bits())))
+            : fold_cast({number.type(), number.bits()}, type);
+  return Tensor(Node::constant(engine.device(), engine, Dims(), type, bits));
+}
+
+Tensor apply(Op op, DType type, std::span<Tensor> inputs) {
+  Engine& engine = engine_of(inputs[0]);
+  require_type(op, type, inputs);
+  const Dims shape = common_shape(op, inputs);
+  const OpKind kind = kind_of(op);
+  bool recorded = false;
+  for (const Tensor& input : inputs) recorded = recorded || input.autograd() != nullptr;
+  std::array<NodeRef, 3> operands;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    operands[i] = inputs[i].node();
+    // A node that only the expression holds is neither stored nor kept alive.
+    if (!recorded) inputs[i] = Tensor();
+    if (kind == OpKind::choose && i == 0) {
+      cast(engine, operands[i], DType::boolean);
+    } else if (kind != OpKind::cast) {
+      cast(engine, operands[i], type);
+    }
+  }
+  Tensor output(
+      engine.operation(op, result_type(op, type), shape, std::span(operands).first(inputs.size())));
+  if (recorded) {
+    record({.action = Action::elementwise, .op = op, .inputs = inputs, .output = output}, output);
+  }
+  return output;
+}
+
+Tensor apply_1(Op op, Tensor a, bool real) {
+  const DType type = at_least_real(node_of(a)->type, real);
+  return apply(op, type, {&a, 1});
+}
+
+Tensor apply_2(Op op, Tensor a, Tensor b, bool real) {
+  Promotion promotion;
+  promotion.add(a);
+  promotion.add(b);
+  std::array<Tensor, 2> inputs{std::move(a), std::move(b)};
+  return apply(op, at_least_real(promotion.result(), real), inputs);
+}
+
+Tensor apply_2(Op op, Tensor a, Scalar b, bool real) {
+  Promotion promotion;
+  promotion.add(a);
+  promotion.add(b);
+  const DType type = at_least_real(promotion.result(), real);
+  Tensor number = constant_of(b, type, a);
+  std::array<Tensor, 2> inputs{std::move(a), std::move(number)};
+  return apply(op, type, inputs);
+}
+
+Tensor apply_2(Op op, Scalar a, Tensor b, bool real) {
+  Promotion promotion;
+  promotion.add(a);
+  promotion.add(b);
+  const DType type = at_least_real(promotion.result(), real);
+  Tensor number = constant_of(a, type, b);
+  std::array<Tensor, 2> inputs{std::move(number), std::move(b)};
+  return apply(op, type, inputs);
+}
+
+}  // namespace forebay::compute

@@ -1,0 +1,174 @@
+// Elements by index: index_select and gather, by one kernel for each size of elements.
+#include "compute/gather.hpp"
+
+#include <array>
+
+#include "compute/tensor_access.hpp"
+#include "forebay/compute/math.hpp"
+#include "forebay/compute/shaping.hpp"
+
+namespace forebay {
+namespace {
+
+using compute::Action;
+using compute::CustomKernel;
+using compute::Engine;
+using compute::engine_of;
+using compute::NodeRef;
+using compute::record;
+
+// x is [outer, extent, inner] and the result [outer, picks, inner]. The index of element (o, j, k)
+// stands at o index_outer + j index_step + k index_inner.
+struct Layout {
+  long long count, picks, extent, inner;
+  long long index_outer, index_step, index_inner;
+};
+
+constexpr unsigned kThreads = 256;
+
+template <typename Word>
+void gather_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
+  const Word* const x = *static_cast<const Word* const*>(arguments[0]);
+  const long long* const index = *static_cast<const long long* const*>(arguments[1]);
+  Word* const out = *static_cast<Word* const*>(arguments[2]);
+  const Layout& l = *static_cast<const Layout*>(arguments[3]);
+  for (long long i = 0; i < l.count; ++i) {
+    const long long k = i % l.inner;
+    const long long j = i / l.inner % l.picks;
+    const long long o = i / (l.inner * l.picks);
+    const long long at = index[o * l.index_outer + j * l.index_step + k * l.index_inner];
+    out[i] = x[(o * l.extent + at) * l.inner + k];
+  }
+}
+
+#define FOREBAY_GATHER(word)                                                                \
+  "struct Layout { long long count, picks, extent, inner, index_outer, index_step, "        \
+  "index_inner; };\n"                                                                       \
+  "extern \"C\" __global__ void __launch_bounds__(256) forebay_gather(const " word          \
+  "* x, const long long* index, " word                                                      \
+  "* out, Layout l) {\n"                                                                    \
+  "const long long i = (long long)blockIdx.x * 256 + threadIdx.x;\n"                        \
+  "if (i >= l.count) return;\n"                                                             \
+  "const long long k = i % l.inner, j = i / l.inner % l.picks;\n"                           \
+  "const long long o = i / (l.inner * l.picks);\n"                                          \
+  "const long long at = index[o * l.index_outer + j * l.index_step + k * l.index_inner];\n" \
+  "out[i] = x[(o * l.extent + at) * l.inner + k];\n"                                        \
+  "}\n"
+
+Tensor checked_index(const char* name, const Tensor& x, int axis, const Tensor& index) {
+  {
+    Engine& engine = engine_of(x);
+    const std::lock_guard lock(engine.mutex());
+    engine.refuse_in_capture(name, "it reads its indices to check them, so call it before");
+  }
+  if (category_of(index.dtype()) != Category::integer || &index.device() != &x.device()) {
+    throw ShapeError(std::string(name) + ": the index is " + std::string(to_string(index.dtype())) +
+                     " on " + index.device().id() + ", not integers on " + x.device().id());
+  }
+  const Tensor wide = index.detach().to(DType::i64);
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  if (index.numel() != 0 &&
+      logical_or(less(wide, 0), greater_equal(wide, extent)).any().item<bool>()) {
+    throw ShapeError(std::string(name) + ": an index is outside of axis " + std::to_string(axis) +
+                     " of shape " + to_string(x.shape()));
+  }
+  return wide;
+}
+
+Tensor picked(const char* name, const Tensor& x, const Tensor& index, const Dims& shape,
+              const Layout& layout) {
+  Engine& engine = engine_of(x);
+  const std::lock_guard lock(engine.mutex());
+  NodeRef out = engine.uninitialized(shape, x.dtype());
+  Layout l = layout;
+  l.count = out->numel;
+  if (l.count != 0) {
+    const NodeRef source = engine.contiguous(x.detach().node(), compute::kEndConsumer);
+    const NodeRef where = engine.contiguous(index.node(), compute::kEndConsumer);
+    const std::int64_t blocks = (l.count + kThreads - 1) / kThreads;
+    if (blocks > INT32_MAX)
+      throw ShapeError(std::string(name) + ": too large: " + to_string(shape));
+    void* addresses[] = {source->address(), where->address(), out->address()};
+    void* const arguments[] = {&addresses[0], &addresses[1], &addresses[2], &l};
+    engine.backend().run(compute::gather_kernel(size_of(x.dtype())), arguments,
+                         static_cast<unsigned>(blocks), engine.device().default_stream());
+  }
+  Tensor output(std::move(out));
+  const std::array<Tensor, 2> inputs{x, index};
+  record({.action = Action::other, .inputs = inputs, .output = output, .name = name}, output);
+  return output;
+}
+
+// Extents behind `axis`, multiplied.
+std::int64_t inner_of(const Dims& shape, int axis) {
+  std::int64_t inner = 1;
+  for (std::size_t d = static_cast<std::size_t>(axis) + 1; d < shape.size(); ++d) inner *= shape[d];
+  return inner;
+}
+
+}  // namespace
+
+const CustomKernel& compute::gather_kernel(std::size_t bytes) {
+  static const CustomKernel k1{"forebay_gather", FOREBAY_GATHER("unsigned char"), kThreads,
+                               &gather_on_host<std::uint8_t>};
+  static const CustomKernel k2{"forebay_gather", FOREBAY_GATHER("unsigned short"), kThreads,
+                               &gather_on_host<std::uint16_t>};
+  static const CustomKernel k4{"forebay_gather", FOREBAY_GATHER("unsigned"), kThreads,
+                               &gather_on_host<std::uint32_t>};
+  static const CustomKernel k8{"forebay_gather", FOREBAY_GATHER("unsigned long long"), kThreads,
+                               &gather_on_host<std::uint64_t>};
+  return bytes == 1 ? k1 : bytes == 2 ? k2 : bytes == 4 ? k4 : k8;
+}
+
+Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
+  axis = compute::checked_axis(axis, x.shape(), "index_select");
+  if (index.rank() != 1) {
+    throw ShapeError("index_select needs a vector of indices, not " + to_string(index.shape()) +
+                     ", for shape " + to_string(x.shape()));
+  }
+  const Tensor wide = checked_index("index_select", x, axis, index);
+  Dims shape = x.shape();
+  const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
+  shape[static_cast<std::size_t>(axis)] = index.numel();
+  return picked("index_select", x, wide, shape,
+                {.count = 0,
+                 .picks = index.numel(),
+                 .extent = extent,
+                 .inner = inner_of(shape, axis),
+                 .index_outer = 0,
+                 .index_step = 1,
+                 .index_inner = 0});
+}
+
+Tensor gather(const Tensor& x, int axis, const Tensor& index) {
+  axis = compute::checked_axis(axis, x.shape(), "gather");
+  const Dims& shape = index.shape();
+  bool fits = shape.size() == x.rank();
+  for (std::size_t d = 0; fits && d < shape.size(); ++d) {
+    fits = static_cast<int>(d) == axis || shape[d] <= x.shape()[d];
+  }
+  if (!fits) {
+    throw ShapeError("gather: an index of " + to_string(shape) + " does not fit shape " +
+                     to_string(x.shape()) + " along axis " + std::to_string(axis));
+  }
+  const Tensor wide = checked_index("gather", x, axis, index);
+  // The part of x that the other coordinates reach.
+  Tensor reached = x.detach();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (static_cast<int>(d) != axis) reached = narrow(reached, static_cast<int>(d), 0, shape[d]);
+  }
+  const std::int64_t picks = shape[static_cast<std::size_t>(axis)];
+  const std::int64_t inner = inner_of(shape, axis);
+  Tensor output = picked("gather", reached, wide, shape,
+                         {.count = 0,
+                          .picks = picks,
+                          .extent = x.shape()[static_cast<std::size_t>(axis)],
+                          .inner = inner,
+                          .index_outer = picks * inner,
+                          .index_step = inner,
+                          .index_inner = 1});
+  record({.action = Action::other, .inputs = {&x, 1}, .output = output, .name = "gather"}, output);
+  return output;
+}
+
+}  // namespace forebay

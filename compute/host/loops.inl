@@ -1,0 +1,124 @@
+// The loops of one type, for the file that includes this between
+//   #define FOREBAY_T float            the element type
+//   #define FOREBAY_T_DTYPE f32        its DType
+//   #define FOREBAY_T_IS_real          the kinds that it has: real, integer, number (not boolean)
+// and a function that hands out `kLoops`.
+
+// One body, compiled for several instruction sets and chosen when the program starts; contraction
+// is off, so that all give the same bits. Sanitizers run before ifunc resolvers may be called.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define FOREBAY_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#else
+#define FOREBAY_CLONES
+#endif
+
+// r[i] = fb_op call, over pointers a, b and c.
+#define FOREBAY_LOOP(name, call, A, B, C, R)                                                 \
+  FOREBAY_CLONES void name([[maybe_unused]] const void* pa, [[maybe_unused]] const void* pb, \
+                           [[maybe_unused]] const void* pc, void* out, std::size_t n,        \
+                           [[maybe_unused]] std::uint64_t index) {                           \
+    [[maybe_unused]] const A* const a = static_cast<const A*>(pa);                           \
+    [[maybe_unused]] const B* const b = static_cast<const B*>(pb);                           \
+    [[maybe_unused]] const C* const c = static_cast<const C*>(pc);                           \
+    R* const r = static_cast<R*>(out);                                                       \
+    _Pragma("GCC ivdep") for (std::size_t i = 0; i < n; ++i) r[i] = call;                    \
+  }
+
+#ifdef FOREBAY_T
+#define FOREBAY_LOOP_1(op) \
+  FOREBAY_LOOP(op, fb_##op(a[i]), FOREBAY_T, FOREBAY_T, FOREBAY_T, FOREBAY_T)
+#define FOREBAY_LOOP_2(op) \
+  FOREBAY_LOOP(op, fb_##op(a[i], b[i]), FOREBAY_T, FOREBAY_T, FOREBAY_T, FOREBAY_T)
+#define FOREBAY_LOOP_3(op) \
+  FOREBAY_LOOP(op, fb_##op(a[i], b[i], c[i]), FOREBAY_T, FOREBAY_T, FOREBAY_T, FOREBAY_T)
+#define FOREBAY_ROW(op) {Op::op, DType::FOREBAY_T_DTYPE, DType::FOREBAY_T_DTYPE, op},
+#define FOREBAY_TRUTH(op) {Op::op, DType::FOREBAY_T_DTYPE, DType::boolean, op},
+
+#define FOREBAY_LOOP_any_2(op) FOREBAY_LOOP_2(op)
+#define FOREBAY_ROW_any_2(op) FOREBAY_ROW(op)
+#define FOREBAY_LOOP_compare(op) \
+  FOREBAY_LOOP(op, fb_##op(a[i], b[i]), FOREBAY_T, FOREBAY_T, FOREBAY_T, bool)
+#define FOREBAY_ROW_compare(op) FOREBAY_TRUTH(op)
+#define FOREBAY_LOOP_choose(op) \
+  FOREBAY_LOOP(op, masked(a[i], b[i], c[i]), unsigned char, FOREBAY_T, FOREBAY_T, FOREBAY_T)
+#define FOREBAY_ROW_choose(op) {Op::op, DType::boolean, DType::FOREBAY_T_DTYPE, op},
+
+#ifdef FOREBAY_T_IS_number
+#define FOREBAY_LOOP_number_1(op) FOREBAY_LOOP_1(op)
+#define FOREBAY_LOOP_number_2(op) FOREBAY_LOOP_2(op)
+#define FOREBAY_LOOP_number_3(op) FOREBAY_LOOP_3(op)
+#define FOREBAY_ROW_number_1(op) FOREBAY_ROW(op)
+#define FOREBAY_ROW_number_2(op) FOREBAY_ROW(op)
+#define FOREBAY_ROW_number_3(op) FOREBAY_ROW(op)
+#else
+#define FOREBAY_LOOP_number_1(op)
+#define FOREBAY_LOOP_number_2(op)
+#define FOREBAY_LOOP_number_3(op)
+#define FOREBAY_ROW_number_1(op)
+#define FOREBAY_ROW_number_2(op)
+#define FOREBAY_ROW_number_3(op)
+#endif
+
+#ifdef FOREBAY_T_IS_real
+#define FOREBAY_LOOP_real_1(op) FOREBAY_LOOP_1(op)
+#define FOREBAY_LOOP_real_2(op) FOREBAY_LOOP_2(op)
+#define FOREBAY_LOOP_test(op) \
+  FOREBAY_LOOP(op, fb_##op(a[i]), FOREBAY_T, FOREBAY_T, FOREBAY_T, bool)
+#define FOREBAY_LOOP_bits_1(op)
+#define FOREBAY_LOOP_bits_2(op)
+#define FOREBAY_ROW_real_1(op) FOREBAY_ROW(op)
+#define FOREBAY_ROW_real_2(op) FOREBAY_ROW(op)
+#define FOREBAY_ROW_test(op) FOREBAY_TRUTH(op)
+#define FOREBAY_ROW_bits_1(op)
+#define FOREBAY_ROW_bits_2(op)
+#else
+#define FOREBAY_LOOP_real_1(op)
+#define FOREBAY_LOOP_real_2(op)
+#define FOREBAY_LOOP_test(op)
+#define FOREBAY_LOOP_bits_1(op) FOREBAY_LOOP_1(op)
+#define FOREBAY_LOOP_bits_2(op) FOREBAY_LOOP_2(op)
+#define FOREBAY_ROW_real_1(op)
+#define FOREBAY_ROW_real_2(op)
+#define FOREBAY_ROW_test(op)
+#define FOREBAY_ROW_bits_1(op) FOREBAY_ROW(op)
+#define FOREBAY_ROW_bits_2(op) FOREBAY_ROW(op)
+#endif
+
+// Casts and random numbers have a file of their own.
+#define FOREBAY_LOOP_cast(op)
+#define FOREBAY_ROW_cast(op)
+#define FOREBAY_LOOP_draw_32(op)
+#define FOREBAY_ROW_draw_32(op)
+#define FOREBAY_LOOP_draw_64(op)
+#define FOREBAY_ROW_draw_64(op)
+
+namespace forebay::compute::host {
+namespace {
+
+#include "compute/prelude.inl"
+
+// a ? b : c by bits, for a condition of 0 or 1: a choice by conditions of another size than the numbers would be made one by
+// one.
+[[gnu::always_inline]] inline FOREBAY_T masked(unsigned char a, FOREBAY_T b, FOREBAY_T c) {
+  using Bits = std::conditional_t<
+      sizeof(FOREBAY_T) == 8, std::uint64_t,
+      std::conditional_t<sizeof(FOREBAY_T) == 4, std::uint32_t, std::uint8_t>>;
+  const auto mask = static_cast<Bits>(Bits{0} - static_cast<Bits>(a));
+  return std::bit_cast<FOREBAY_T>(static_cast<Bits>((std::bit_cast<Bits>(b) & mask) |
+                                                    (std::bit_cast<Bits>(c) & ~mask)));
+}
+
+#define FOREBAY_OP(name, operands, kind) FOREBAY_LOOP_##kind(name)
+FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)
+#undef FOREBAY_OP
+
+constexpr Loop kLoops[] = {
+#define FOREBAY_OP(name, operands, kind) FOREBAY_ROW_##kind(name)
+    FOREBAY_ELEMENTWISE_OPS(FOREBAY_OP)
+#undef FOREBAY_OP
+};
+
+}  // namespace
+}  // namespace forebay::compute::host
+#endif

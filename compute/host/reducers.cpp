@@ -1,0 +1,183 @@
+#include "compute/host/reducers.hpp"
+
+#include <array>
+#include <limits>
+
+#include "compute/host/loops.inl"
+
+namespace forebay::compute::host {
+namespace {
+
+#include "compute/prelude.inl"
+
+// Lanes of an element type; four of them hide the latency of an addition.
+template <typename T>
+struct Lanes {
+  typedef T Vector __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
+};
+
+template <typename T>
+[[gnu::always_inline]] inline T lane_sum(const T* x, std::size_t n) noexcept {
+  using Vector = typename Lanes<T>::Vector;
+  constexpr std::size_t kWidth = 64 / sizeof(T);
+  if (n < 16) {
+    T in_order{};
+    for (std::size_t i = 0; i < n; ++i) in_order += x[i];
+    return in_order;
+  }
+  Vector s0{}, s1{}, s2{}, s3{};
+  std::size_t i = 0;
+  for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
+    const auto* const v = reinterpret_cast<const Vector*>(x + i);
+    s0 += v[0];
+    s1 += v[1];
+    s2 += v[2];
+    s3 += v[3];
+  }
+  alignas(64) T lanes[4 * kWidth];
+  auto* const v = reinterpret_cast<Vector*>(lanes);
+  v[0] = s0;
+  v[1] = s1;
+  v[2] = s2;
+  v[3] = s3;
+  for (std::size_t j = 0; i + j < n; ++j) lanes[j] += x[i + j];
+  for (std::size_t width = 2 * kWidth; width != 0; width /= 2) {
+    for (std::size_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+  }
+  return lanes[0];
+}
+
+// Integers in any order: they wrap.
+template <typename T>
+[[gnu::always_inline]] inline long long whole_sum(const T* x, std::size_t n) noexcept {
+  unsigned long long sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += static_cast<unsigned long long>(x[i]);
+  return static_cast<long long>(sum);
+}
+[[gnu::always_inline]] inline double row_sum(const float* x, std::size_t n) noexcept {
+  return static_cast<double>(lane_sum(x, n));
+}
+[[gnu::always_inline]] inline double row_sum(const double* x, std::size_t n) noexcept {
+  return lane_sum(x, n);
+}
+template <typename T>
+[[gnu::always_inline]] inline long long row_sum(const T* x, std::size_t n) noexcept {
+  return whole_sum(x, n);
+}
+
+// Any order gives the same least or largest value, so lanes may be as wide as they like.
+template <typename T, typename Join>
+[[gnu::always_inline]] inline T lane_extreme(T state, const T* x, std::size_t n,
+                                             Join&& join) noexcept {
+  constexpr std::size_t kWidth = 64;
+  std::size_t i = 0;
+  if (n >= kWidth) {
+    alignas(64) T lanes[kWidth];
+    for (std::size_t j = 0; j < kWidth; ++j) lanes[j] = x[j];
+    for (i = kWidth; i + kWidth <= n; i += kWidth) {
+      for (std::size_t j = 0; j < kWidth; ++j) lanes[j] = join(lanes[j], x[i + j]);
+    }
+    for (std::size_t j = 0; j < kWidth; ++j) state = join(state, lanes[j]);
+  }
+  for (; i < n; ++i) state = join(state, x[i]);
+  return state;
+}
+
+template <typename T>
+constexpr T kHighest = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                            : std::numeric_limits<T>::max();
+template <typename T>
+constexpr T kLowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                           : std::numeric_limits<T>::lowest();
+
+template <typename State>
+void start_with(void* states, std::size_t n, State state) {
+  for (std::size_t i = 0; i < n; ++i) static_cast<State*>(states)[i] = state;
+}
+
+// A reducer `name` of elements E in states of type S: `one` joins state s with value x, `two` joins
+// s with the later state o, `whole` joins s with n values of a row.
+#define FOREBAY_REDUCER(name, E, S, initial, whole, one, two, indices)                  \
+  void start_##name(void* states, std::size_t n) { start_with<S>(states, n, initial); } \
+  FOREBAY_CLONES void row_##name(void* state, const void* values, std::size_t n,        \
+                                 [[maybe_unused]] std::uint64_t index) {                \
+    S& s = *static_cast<S*>(state);                                                     \
+    const E* const v = static_cast<const E*>(values);                                   \
+    whole;                                                                              \
+  }                                                                                     \
+  FOREBAY_CLONES void columns_##name(void* states, const void* values, std::size_t n,   \
+                                     [[maybe_unused]] std::uint64_t index) {            \
+    S* const all = static_cast<S*>(states);                                             \
+    const E* const v = static_cast<const E*>(values);                                   \
+    _Pragma("GCC ivdep") for (std::size_t i = 0; i < n; ++i) {                          \
+      const S s = all[i];                                                               \
+      const E x = v[i];                                                                 \
+      all[i] = one;                                                                     \
+    }                                                                                   \
+  }                                                                                     \
+  void join_##name(void* states, const void* other, std::size_t n) {                    \
+    for (std::size_t i = 0; i < n; ++i) {                                               \
+      S& s = static_cast<S*>(states)[i];                                                \
+      const S o = static_cast<const S*>(other)[i];                                      \
+      s = two;                                                                          \
+    }                                                                                   \
+  }                                                                                     \
+  constexpr Reducer name{sizeof(S),       &start_##name, &row_##name,                   \
+                         &columns_##name, &join_##name,  indices};
+
+// The indices move to the front: index i is written at or before the place of state i.
+template <typename T>
+void keep_indices(void* states, std::size_t n) {
+  auto* const bytes = static_cast<std::byte*>(states);
+  for (std::size_t i = 0; i < n; ++i) {
+    const long long index = static_cast<const FbBest<T>*>(states)[i].index;
+    __builtin_memcpy(bytes + i * sizeof index, &index, sizeof index);
+  }
+}
+
+#define FOREBAY_BEST(join)                                            \
+  for (std::size_t i = 0; i < n; ++i) {                               \
+    s = fb_best_##join(s, {v[i], static_cast<long long>(index + i)}); \
+  }
+#define FOREBAY_REDUCERS(E, name, T)                                                               \
+  FOREBAY_REDUCER(sum_##name, E, T, 0, s = fb_add(s, row_sum(v, n)), fb_add(s, static_cast<T>(x)), \
+                  fb_add(s, o), nullptr)                                                           \
+  FOREBAY_REDUCER(prod_##name, E, T, 1,                                                            \
+                  for (std::size_t i = 0; i < n; ++i) s = fb_mul(s, static_cast<T>(v[i])),         \
+                  fb_mul(s, static_cast<T>(x)), fb_mul(s, o), nullptr)                             \
+  FOREBAY_REDUCER(min_##name, E, E, kHighest<E>,                                                   \
+                  s = lane_extreme(s, v, n, [](E a, E b) { return fb_min(a, b); }), fb_min(s, x),  \
+                  fb_min(s, o), nullptr)                                                           \
+  FOREBAY_REDUCER(max_##name, E, E, kLowest<E>,                                                    \
+                  s = lane_extreme(s, v, n, [](E a, E b) { return fb_max(a, b); }), fb_max(s, x),  \
+                  fb_max(s, o), nullptr)                                                           \
+  FOREBAY_REDUCER(argmin_##name, E, FbBest<E>, (FbBest<E>{kHighest<E>, kLast}), FOREBAY_BEST(min), \
+                  fb_best_min(s, {x, static_cast<long long>(index)}), fb_best_min(s, o),           \
+                  &keep_indices<E>)                                                                \
+  FOREBAY_REDUCER(argmax_##name, E, FbBest<E>, (FbBest<E>{kLowest<E>, kLast}), FOREBAY_BEST(max),  \
+                  fb_best_max(s, {x, static_cast<long long>(index)}), fb_best_max(s, o),           \
+                  &keep_indices<E>)
+
+constexpr long long kLast = std::numeric_limits<long long>::max();
+FOREBAY_REDUCERS(double, f64, double)
+FOREBAY_REDUCERS(float, f32, double)
+FOREBAY_REDUCERS(long long, i64, long long)
+FOREBAY_REDUCERS(int, i32, long long)
+FOREBAY_REDUCERS(unsigned char, u8, long long)
+FOREBAY_REDUCERS(bool, boolean, long long)
+
+// In the order of the types; blocks hold no narrow ones.
+#define FOREBAY_ROW(op) \
+  { &op##_f64, &op##_f32, nullptr, nullptr, &op##_i64, &op##_i32, &op##_u8, &op##_boolean }
+using Row = std::array<const Reducer*, 8>;
+constexpr Row kReducers[] = {Row FOREBAY_ROW(sum),   Row FOREBAY_ROW(sum), Row FOREBAY_ROW(prod),
+                             Row FOREBAY_ROW(min),   Row FOREBAY_ROW(max), Row FOREBAY_ROW(argmin),
+                             Row FOREBAY_ROW(argmax)};
+
+}  // namespace
+
+const Reducer& reducer_of(ReduceOp op, DType type) noexcept {
+  return *kReducers[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+}
+
+}  // namespace forebay::compute::host

@@ -1,0 +1,34 @@
+// What a reduction does with the values of a block, for each operation and type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "forebay/compute/op.hpp"
+
+namespace forebay::compute::host {
+
+inline constexpr std::size_t kMaxStateBytes = 16;
+
+/// A state is what a part of a result's elements was reduced to: a number of the rule's total type,
+/// with argmin and argmax an index beside it.
+struct Reducer {
+  std::size_t state_bytes;
+  /// n states of no elements.
+  void (*start)(void* states, std::size_t n);
+  /// n <= 1024 values join one state; `index` is that of the first one among the result's elements.
+  /// Sums: fewer than 16 in order, others in lanes that are folded by halves; the order depends on
+  /// n alone.
+  void (*row)(void* state, const void* values, std::size_t n, std::uint64_t index);
+  /// Value i joins state i; `index` is that of each.
+  void (*columns)(void* states, const void* values, std::size_t n, std::uint64_t index);
+  /// State i of `other` joins state i; its elements come later.
+  void (*join)(void* states, const void* other, std::size_t n);
+  /// argmin and argmax: n states become n indices (i64) in their place; else null.
+  void (*indices)(void* states, std::size_t n);
+};
+
+/// `type` is a type of blocks (kernels.hpp).
+[[nodiscard]] const Reducer& reducer_of(ReduceOp op, DType type) noexcept;
+
+}  // namespace forebay::compute::host

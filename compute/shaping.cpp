@@ -1,0 +1,195 @@
+// Views of parts, and tensors put together from parts.
+#include "forebay/compute/shaping.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compute/fold.hpp"
+#include "compute/tensor_access.hpp"
+
+namespace forebay {
+namespace {
+
+using compute::Action;
+using compute::checked_axis;
+using compute::Engine;
+using compute::engine_of;
+using compute::Node;
+using compute::NodeRef;
+using compute::record;
+
+Tensor recorded(const char* name, std::span<const Tensor> inputs, NodeRef node) {
+  Tensor output(std::move(node));
+  record({.action = Action::other, .inputs = inputs, .output = output, .name = name}, output);
+  return output;
+}
+
+// `count` elements along `axis` from `first` on, every `step`-th.
+Tensor part(const char* name, const Tensor& x, int axis, std::int64_t first, std::int64_t count,
+            std::int64_t step) {
+  Engine& engine = engine_of(x);
+  const std::lock_guard lock(engine.mutex());
+  const auto d = static_cast<std::size_t>(axis);
+  Dims shape = x.shape();
+  shape[d] = count;
+  const NodeRef node = x.node();
+  if (node->is(compute::NodeKind::constant)) {
+    return recorded(name, {&x, 1},
+                    Node::constant(engine.device(), engine, shape, node->type, node->bits));
+  }
+  engine.evaluate(node, compute::kEndConsumer);
+  Dims strides = node->strides;
+  const std::int64_t offset = count == 0 ? 0 : first * strides[d];
+  strides[d] *= step;
+  return recorded(name, {&x, 1}, engine.view(node, shape, strides, offset));
+}
+
+[[noreturn]] void throw_part(const char* name, const Tensor& x, int axis, const std::string& what) {
+  throw ShapeError(std::string(name) + ": " + what + " along axis " + std::to_string(axis) +
+                   " of shape " + to_string(x.shape()));
+}
+
+}  // namespace
+
+Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length) {
+  axis = checked_axis(axis, x.shape(), "narrow");
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  const std::int64_t first = start < 0 ? start + extent : start;
+  if (first < 0 || first > extent || length < 0 || length > extent - first) {
+    throw_part("narrow", x, axis,
+               std::to_string(length) + " elements from " + std::to_string(start) + " on");
+  }
+  return part("narrow", x, axis, first, length, 1);
+}
+
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
+  axis = checked_axis(axis, x.shape(), "slice");
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  if (step == 0) throw_part("slice", x, axis, "a step of 0");
+  // Where bounds outside go: to either end, or in front of the first element backwards.
+  const std::int64_t low = step > 0 ? 0 : -1;
+  const std::int64_t high = step > 0 ? extent : extent - 1;
+  const auto bound = [&](std::int64_t at) {
+    return std::clamp(at < 0 ? at + extent : at, low, high);
+  };
+  const std::int64_t first = bound(start);
+  const std::int64_t last = stop == kSliceEnd ? (step > 0 ? extent : -1) : bound(stop);
+  const std::int64_t distance = step > 0 ? last - first : first - last;
+  const std::int64_t stride = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
+  const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+  // One element has no step, and a wide step may not overflow.
+  return part("slice", x, axis, first, count, count <= 1 ? 1 : step);
+}
+
+Tensor flip(const Tensor& x, int axis) {
+  axis = checked_axis(axis, x.shape(), "flip");
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  return part("flip", x, axis, extent - 1, extent, -1);
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis) {
+  axis = checked_axis(axis, x.shape(), "split");
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
+  if (length <= 0) throw_part("split", x, axis, "pieces of " + std::to_string(length));
+  std::vector<Tensor> pieces;
+  for (std::int64_t at = 0; at < extent || pieces.empty(); at += length) {
+    pieces.push_back(part("split", x, axis, at, std::min(length, extent - at), 1));
+  }
+  return pieces;
+}
+
+Tensor cat(std::span<const Tensor> tensors, int axis) {
+  if (tensors.empty()) throw ShapeError("cat of no tensors");
+  const Tensor& first = tensors.front();
+  axis = checked_axis(axis, first.shape(), "cat");
+  const auto d = static_cast<std::size_t>(axis);
+  Dims shape = first.shape();
+  shape[d] = 0;
+  DType type = first.dtype();
+  for (const Tensor& tensor : tensors) {
+    Dims other = tensor.shape();
+    const std::int64_t extent = other.size() > d ? other[d] : 0;
+    if (other.size() > d) other[d] = shape[d];
+    if (!(other == shape) || &tensor.device() != &first.device()) {
+      throw ShapeError("cat: " + to_string(first.shape()) + " on " + first.device().id() + " and " +
+                       to_string(tensor.shape()) + " on " + tensor.device().id() +
+                       " do not fit along axis " + std::to_string(axis));
+    }
+    shape[d] += extent;
+    type = promote(type, tensor.dtype());
+  }
+  // The axis comes first, so that each piece has a run of memory for itself.
+  std::swap(shape[0], shape[d]);
+  const Tensor whole = empty(shape, first.device(), type);
+  std::int64_t at = 0;
+  for (const Tensor& tensor : tensors) {
+    const Tensor piece = tensor.detach().to(type).transpose(0, axis);
+    assign(narrow(whole, 0, at, piece.shape()[0]), piece);
+    at += piece.shape()[0];
+  }
+  return recorded("cat", tensors, whole.transpose(0, axis).node());
+}
+
+Tensor stack(std::span<const Tensor> tensors, int axis) {
+  if (tensors.empty()) throw ShapeError("stack of no tensors");
+  Dims shape = tensors.front().shape();
+  const int rank = static_cast<int>(shape.size());
+  if (axis < -rank - 1 || axis > rank) {
+    throw ShapeError("stack: no new axis " + std::to_string(axis) + " beside shape " +
+                     to_string(shape));
+  }
+  if (axis < 0) axis += rank + 1;
+  Dims widened;
+  for (int d = 0; d <= rank; ++d) {
+    widened.push_back(d == axis ? 1 : shape[static_cast<std::size_t>(d < axis ? d : d - 1)]);
+  }
+  std::vector<Tensor> pieces;
+  for (const Tensor& tensor : tensors) {
+    if (!(tensor.shape() == shape)) {
+      throw ShapeError("stack: " + to_string(shape) + " and " + to_string(tensor.shape()) +
+                       " differ");
+    }
+    pieces.push_back(tensor.reshape(widened));
+  }
+  return cat(pieces, axis);
+}
+
+Tensor arange(Scalar start, Scalar end, Scalar step, Device& device, DType type) {
+  const auto as = [](Scalar number, DType to) {
+    return compute::fold_cast({number.type(), number.bits()}, to);
+  };
+  const auto refuse = [] { throw ShapeError("arange: the step does not lead from start to end"); };
+  const auto whole = [](Scalar number) { return number.type() != DType::f64; };
+  std::int64_t count = 0;
+  if (whole(start) && whole(end) && whole(step)) {
+    const auto from = static_cast<std::int64_t>(as(start, DType::i64));
+    const auto to = static_cast<std::int64_t>(as(end, DType::i64));
+    const auto by = static_cast<std::int64_t>(as(step, DType::i64));
+    if (by == 0 || (to != from && (to > from) != (by > 0))) refuse();
+    // The distance of two i64 needs 65 bits; a longer tensor than 2^62 is none anyway.
+    const long double distance = static_cast<long double>(to) - static_cast<long double>(from);
+    count = static_cast<std::int64_t>(
+        std::min(std::ceil(distance / static_cast<long double>(by)), 4.6e18L));
+  } else {
+    const auto real = [&](Scalar number) { return std::bit_cast<double>(as(number, DType::f64)); };
+    const double distance = real(end) - real(start);
+    const double steps = std::ceil(distance / real(step));
+    if (!(steps >= 0) || steps > 4.6e18) refuse();
+    count = static_cast<std::int64_t>(steps);
+  }
+  {
+    Engine& engine = Engine::of(device);
+    const std::lock_guard lock(engine.mutex());
+    engine.refuse_in_capture("arange", "the host writes it, so make it before");
+  }
+  (void)checked_numel({count});
+  const bool exact = whole(start) && whole(step);
+  const DType by = exact ? DType::i64 : DType::f64;
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
+  const Tensor index = from_host<std::int64_t>(positions, {count}, device, by);
+  return (index * full(Dims(), step, device, by) + full(Dims(), start, device, by)).to(type);
+}
+
+}  // namespace forebay

@@ -1,0 +1,8 @@
+#include "tests/compute/host/loops_check.hpp"
+
+using namespace forebay;
+using namespace forebay::testing;
+
+TEST_CASE("loops of i64 do what the prelude does") {
+  CHECK(check_loops(compute::host::loops_i64()) == operations_of(DType::i64));
+}

@@ -1,0 +1,86 @@
+#include "forebay/compute/normalize.hpp"
+
+#include "tests/compute/support.hpp"
+
+using namespace forebay;
+using namespace forebay::testing;
+
+namespace {
+
+constexpr std::int64_t kRows = 5;
+constexpr std::int64_t kColumns = 300;
+
+std::vector<float> values() {
+  std::vector<float> made;
+  for (int i = 0; i < kRows * kColumns; ++i) made.push_back(std::sin(static_cast<float>(i)) * 20);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("softmax and its logarithm against doubles, along both axes") {
+  const Host host;
+  const auto x = values();
+  const Tensor t = host.f32(x, {kRows, kColumns});
+  for (const int axis : {0, 1, -1}) {
+    INFO("axis " << axis);
+    const auto soft = softmax(t, axis).to_host<float>();
+    const auto logs = log_softmax(t, axis).to_host<float>();
+    const std::int64_t count = axis == 0 ? kRows : kColumns;
+    const std::int64_t step = axis == 0 ? kColumns : 1;
+    for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+      const std::int64_t start = axis == 0 ? i % kColumns : i / kColumns * kColumns;
+      double largest = -1e30;
+      for (std::int64_t k = 0; k < count; ++k) {
+        largest =
+            std::max(largest, static_cast<double>(x[static_cast<std::size_t>(start + k * step)]));
+      }
+      double sum = 0;
+      for (std::int64_t k = 0; k < count; ++k) {
+        sum +=
+            std::exp(static_cast<double>(x[static_cast<std::size_t>(start + k * step)]) - largest);
+      }
+      const auto at = static_cast<std::size_t>(i);
+      const double low = static_cast<double>(x[at]) - largest;
+      REQUIRE(soft[at] == Approx(std::exp(low) / sum).epsilon(3e-6).margin(1e-37));
+      REQUIRE(logs[at] == Approx(low - std::log(sum)).epsilon(1e-6).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("softmax neither overflows nor needs a real type") {
+  const Host host;
+  CHECK(softmax(host.f32({1e30F, 1e30F})).to_host<float>() == std::vector<float>{0.5F, 0.5F});
+  CHECK(softmax(host.i32({3, 3, 3, 3})).to_host<float>() == std::vector<float>(4, 0.25F));
+  CHECK(softmax(ones({2}, host.device, DType::f16)).dtype() == DType::f16);
+  CHECK(softmax(ones({2}, host.device, DType::f64)).dtype() == DType::f64);
+  CHECK(softmax(zeros({3, 0}, host.device)).shape() == Dims{3, 0});
+  CHECK(log_softmax(host.f32({0, -200})).to_host<float>()[1] == -200);
+  CHECK_THROWS_AS(softmax(host.f32({1}), 1), ShapeError);
+}
+
+TEST_CASE("layer_norm centres and scales its last dimensions") {
+  const Host host;
+  const auto x = values();
+  const Tensor t = host.f32(x, {kRows, 3, 100});
+  const Tensor weight = full({3, 100}, 2.0F, host.device);
+  const Tensor bias = full({100}, 1.0F, host.device);
+  const auto got = layer_norm(t, 2, weight, bias).to_host<float>();
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    double mean = 0;
+    double square = 0;
+    const auto begin = static_cast<std::size_t>(row * kColumns);
+    for (std::size_t k = 0; k < kColumns; ++k) mean += static_cast<double>(x[begin + k]) / kColumns;
+    for (std::size_t k = 0; k < kColumns; ++k) {
+      square += std::pow(static_cast<double>(x[begin + k]) - mean, 2) / kColumns;
+    }
+    for (std::size_t k = 0; k < kColumns; ++k) {
+      const double want =
+          (static_cast<double>(x[begin + k]) - mean) / std::sqrt(square + 1e-5) * 2 + 1;
+      REQUIRE(got[begin + k] == Approx(want).epsilon(1e-5).margin(1e-5));
+    }
+  }
+  CHECK(layer_norm(ones({4, 8}, host.device, DType::bf16)).dtype() == DType::bf16);
+  CHECK(contains(message_of<ShapeError>([&] { (void)layer_norm(t, 4); }), "[5, 3, 100]"));
+  CHECK_THROWS_AS(layer_norm(host.i32({1, 2})), ShapeError);
+}
