@@ -42,6 +42,15 @@ void check_tiers(GpuCompute& gpu, const Program& program, unsigned seed) {
     on_device.run(program, *gpu.executor(kTiers[tier]));
     results[tier] = on_device.buffers();
   }
+  // Which of them is wrong, and where.
+  std::string wrong;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    for (std::size_t tier = 0; tier < kTiers.size(); ++tier) {
+      const std::string what = data.check_output(k, results[tier][k]);
+      if (!what.empty()) wrong += "tier " + std::to_string(tier) + ": " + what + "; ";
+    }
+  }
+  INFO(wrong);
   CHECK(data.same(results[0], results[1]));
 }
 
