@@ -1,7 +1,7 @@
 // Arithmetic, comparisons and selection. Integers wrap; `U` is the unsigned type of T's width, or a
 // wider one.
 #define FB_INTEGER(T, U)                                                  \
-  FB_FN T fb_neg(T a) { return (T)((U)0 - (U)a); }                        \
+  FB_FN T fb_neg(T a) { return (T)fb_negative((U)a); }                    \
   FB_FN T fb_abs(T a) { return a < 0 ? (T)((U)0 - (U)a) : a; }            \
   FB_FN T fb_sign(T a) { return (T)((a > 0 ? 1 : 0) - (a < 0 ? 1 : 0)); } \
   FB_FN T fb_relu(T a) { return a > 0 ? a : (T)0; }                       \

@@ -27,6 +27,13 @@
 #define FB_FMOD64(a, b) fmod(a, b)
 #define FB_BITS64(x) ((unsigned long long)__double_as_longlong(x))
 #define FB_DOUBLE(x) __longlong_as_double((long long)(x))
+// The assembler of CUDA 13.0 makes -max(a, b) of max(-a, -b) for sm_90, where it should be
+// -min(a, b): so a negation is spelled in a way that it does not know as one.
+FB_FN unsigned fb_negative(unsigned a) {
+  unsigned result;
+  asm("{\n.reg .b32 t;\nnot.b32 t, %1;\nadd.s32 %0, t, 1;\n}" : "=r"(result) : "r"(a));
+  return result;
+}
 #else
 // Always inline: loops over these functions must vectorise.
 #define FB_FN [[maybe_unused, gnu::always_inline]] static inline
@@ -49,7 +56,9 @@
 #define FB_FMOD64(a, b) __builtin_fmod(a, b)
 #define FB_BITS64(x) __builtin_bit_cast(unsigned long long, x)
 #define FB_DOUBLE(x) __builtin_bit_cast(double, x)
+FB_FN unsigned fb_negative(unsigned a) { return 0U - a; }
 #endif
+FB_FN unsigned long long fb_negative(unsigned long long a) { return 0ULL - a; }
 
 // IEEE binary16, and the upper half of a binary32. i64 is long long, i32 int, u8 unsigned char.
 struct FbHalf {
