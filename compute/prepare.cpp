@@ -1,16 +1,19 @@
 #include "forebay/compute/prepare.hpp"
 
-#include "forebay/compute/backend.hpp"
+#include "compute/engine.hpp"
 
 namespace forebay {
 
 bool prepare(Device& device, std::chrono::milliseconds limit) {
-  compute::Backend& backend = compute::backend_of(device);
+  compute::Engine& engine = compute::Engine::of(device);
+  compute::Backend* backend = nullptr;
   {
-    const auto lock = compute::lock_backend(device);
-    backend.warm_up();
+    const std::lock_guard lock(engine.mutex());
+    engine.refuse_in_capture("prepare", "call it before");
+    backend = &engine.backend();
+    backend->warm_up();
   }
-  return backend.prepare(limit);
+  return backend->prepare(limit);
 }
 
 }  // namespace forebay

@@ -222,7 +222,11 @@ std::string SmallCache::validate() const {
   for (const Parked& one : parked_) {
     if (!one.block) continue;
     ++parked;
-    if (one.block.carrier->slot(one.block.index).state != SlotState::away) {
+    const Carrier* carrier = one.block.carrier;
+    if (carrier->position >= carriers_.size() || carriers_[carrier->position] != carrier) {
+      return "cache: a parked block lies in a carrier of another cache";
+    }
+    if (carrier->slot(one.block.index).state != SlotState::away) {
       return "cache: a parked block is not away";
     }
     pending += block_bytes(*one.block.carrier, one.block.index);

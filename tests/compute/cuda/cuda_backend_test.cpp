@@ -1,5 +1,6 @@
 #include "compute/cuda/cuda_backend.hpp"
 
+#include <array>
 #include <numeric>
 
 #include "compute/cuda/kernel_arguments.hpp"
@@ -34,6 +35,29 @@ TEST_CASE("the backend says what its kernels hold, and its last executor is alwa
   REQUIRE(backend->executors().size() == 1);
   CHECK(backend->executors()[0]->name() == "cuda");
   CHECK(backend->prepare(std::chrono::milliseconds(0)));  // nothing is made in the background
+}
+
+TEST_CASE("a backend that is warm makes nothing for its first transfers") {
+  FakeCuda cuda;
+  const auto backend = compute::make_cuda_backend(*cuda.device);
+  const auto made = [&] {
+    return std::array<std::uint64_t, 4>{
+        cuda.device->counters().events.load(), cuda.device->pinned_pool().stats().requested.current,
+        cuda.device->pool().stats().requested.current, cuda.device->pool().stats().held.current};
+  };
+  const auto cold = made();
+  backend->warm_up();
+  const auto warm = made();
+  CHECK(warm[0] > cold[0]);
+  CHECK(warm[1] >= cold[1] + cuda.device->config().upload.ring_bytes);
+  CHECK(warm[2] == cold[2]);
+  CHECK(warm[3] > cold[3]);
+  std::vector<float> numbers(1000, 2.0F);
+  auto* const a = cuda.allocate<float>(1000);
+  const auto before = made();
+  backend->upload(numbers.data(), DType::f32, a, DType::f32, 1000, cuda.stream);
+  backend->warm_up();  // twice is fine
+  CHECK(made() == before);
 }
 
 TEST_CASE("transfers and copies go through the device's memory") {

@@ -225,6 +225,16 @@ std::vector<NamedProgram> sample_programs() {
   stored.reduction->value = 2;
   programs.push_back({"sum_stored", stored});
 
+  // The greater and the less of two negations, which an assembler got wrong.
+  Program negated;
+  negated.leaves.assign(2, {DType::i32, Access::linear});
+  negated.code = {{Op::neg, DType::i32, 0, 0, 0},
+                  {Op::neg, DType::i32, 1, 0, 0},
+                  {Op::max, DType::i32, 2, 3, 0},
+                  {Op::min, DType::i32, 2, 3, 0}};
+  negated.outputs = {Output{4}, Output{5}};
+  programs.push_back({"negated", negated});
+
   for (unsigned seed = 0; seed < 40; ++seed) {
     programs.push_back({"random" + std::to_string(seed), random_program(seed)});
   }
