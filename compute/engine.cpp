@@ -283,6 +283,18 @@ std::shared_ptr<Storage> Engine::place(const Node& result) {
   return allocate(result.numel, result.type);
 }
 
+// By the first executor that is ready.
+void Engine::run(const Program& program, const Binding& binding) {
+  const auto executors = backend().executors();
+  const bool done = std::any_of(executors.begin(), executors.end(), [&](const auto& executor) {
+    return executor->run(program, binding, device_.default_stream()) == Readiness::done;
+  });
+  if (!done) throw Error("no executor of " + device_.id() + " was ready for " + program.key());
+  FusionCounters& counters = device_.counters().fusion;
+  counters.launches.fetch_add(1, std::memory_order_relaxed);
+  counters.operations.fetch_add(program.code.size(), std::memory_order_relaxed);
+}
+
 // Runs the lowered program. Its first output goes to `first_output` if that is given, and its node
 // stays as it is; every other stored node becomes storage.
 void Engine::launch(const End& end, void* first_output) {
@@ -299,16 +311,10 @@ void Engine::launch(const End& end, void* first_output) {
   if (log_ != nullptr) [[unlikely]] {
     for (const Node* leaf : walk_.leaves()) keep(*leaf);
   }
-  const auto executors = backend().executors();
-  const bool done = std::any_of(executors.begin(), executors.end(), [&](const auto& executor) {
-    return executor->run(program, binding, device_.default_stream()) == Readiness::done;
-  });
-  if (!done) throw Error("no executor of " + device_.id() + " was ready for " + program.key());
-
-  FusionCounters& counters = device_.counters().fusion;
-  counters.launches.fetch_add(1, std::memory_order_relaxed);
-  counters.operations.fetch_add(program.code.size(), std::memory_order_relaxed);
-  if (!program.code.empty()) (counters.ends.*end.counter).fetch_add(1, std::memory_order_relaxed);
+  run(program, binding);
+  if (!program.code.empty()) {
+    (device_.counters().fusion.ends.*end.counter).fetch_add(1, std::memory_order_relaxed);
+  }
   // Deepest first: until a node drops its operands, it keeps those alive that come before it here.
   for (std::size_t i = results.size(); i-- > 0;) {
     if (results[i] != nullptr) make_storage(*lowering_.stored[i], std::move(results[i]));

@@ -72,6 +72,11 @@ class Engine {
   /// only extents of 1 are reduced. REQUIRES: `input` is not empty.
   [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
                                const Dims& shape, std::uint32_t own_references);
+  /// A row program along the last dimension of the first input, of more than one element; its value
+  /// has that one's shape, and `type`. `scalars` as in RowBinding. REQUIRES: inputs as the program
+  /// wants them, not empty. (run_rows.cpp)
+  [[nodiscard]] NodeRef run_rows(const RowProgram& program, std::span<const NodeRef> inputs,
+                                 std::vector<std::uint64_t> scalars, DType type);
   /// The bits of the one element of `node`, from the lowest on; waits for them.
   [[nodiscard]] std::uint64_t read(const NodeRef& node);
   /// Writes the elements of `value` over those of `target`, in one launch if `value` is an
@@ -115,6 +120,8 @@ class Engine {
   void split(Node* root);
   void lower(const LowerRequest& request);
   void launch(const End& end, void* first_output = nullptr);
+  void run(const Program& program, const Binding& binding);
+  void run_stages(const RowProgram& program, const RowBinding& binding);
   [[nodiscard]] std::shared_ptr<Storage> place(const Node& result);
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type);
 

@@ -2,8 +2,10 @@
 #include "forebay/compute/normalize.hpp"
 
 #include <array>
+#include <bit>
 #include <vector>
 
+#include "compute/row_programs.hpp"
 #include "compute/tensor_access.hpp"
 #include "forebay/compute/math.hpp"
 
@@ -22,11 +24,47 @@ Tensor shifted(const Tensor& x, std::span<const int> axis) {
   return wide - wide.detach().max(axis, true);
 }
 
+// Whether one pass over the rows will do. Autograd follows operations, so it takes those; a row of
+// one element needs no pass.
+bool by_rows(const Tensor& x, int axis) {
+  const Dims& shape = x.shape();
+  return x.autograd() == nullptr && category_of(x.dtype()) == Category::real &&
+         axis == static_cast<int>(shape.size()) - 1 && shape[shape.size() - 1] > 1;
+}
+
+Tensor run_rows(const compute::RowProgram& program, const Tensor& x) {
+  return Tensor(compute::engine_of(x).run_rows(program, {{x.node()}}, {}, x.dtype()));
+}
+
+bool is_column(const std::optional<Tensor>& part, const Tensor& x) {
+  return !part || (part->autograd() == nullptr && category_of(part->dtype()) == Category::real &&
+                   &part->device() == &x.device() && part->rank() == 1 &&
+                   part->shape()[0] == x.shape()[x.rank() - 1]);
+}
+
+Tensor layer_norm_by_rows(const Tensor& x, const std::optional<Tensor>& weight,
+                          const std::optional<Tensor>& bias, double eps) {
+  std::vector<compute::NodeRef> inputs{x.node()};
+  const auto type_of = [&](const std::optional<Tensor>& part) -> std::optional<DType> {
+    if (!part) return std::nullopt;
+    inputs.push_back(part->node());
+    return part->dtype();
+  };
+  const std::optional<DType> weight_type = type_of(weight);
+  const std::optional<DType> bias_type = type_of(bias);
+  const std::uint64_t bits = x.dtype() == DType::f64
+                                 ? std::bit_cast<std::uint64_t>(eps)
+                                 : std::bit_cast<std::uint32_t>(static_cast<float>(eps));
+  return Tensor(compute::engine_of(x).run_rows(
+      compute::layer_norm_rows(x.dtype(), weight_type, bias_type), inputs, {bits}, x.dtype()));
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis) {
   const std::array<int, 1> axes{compute::checked_axis(axis, x.shape(), "softmax")};
   if (x.numel() == 0) return empty(x.shape(), x.device(), result_type(x));
+  if (by_rows(x, axes[0])) return run_rows(compute::softmax_rows(x.dtype()), x);
   const Tensor powers = exp(shifted(x, axes));
   return (powers / powers.sum(axes, true)).to(result_type(x));
 }
@@ -34,6 +72,7 @@ Tensor softmax(const Tensor& x, int axis) {
 Tensor log_softmax(const Tensor& x, int axis) {
   const std::array<int, 1> axes{compute::checked_axis(axis, x.shape(), "log_softmax")};
   if (x.numel() == 0) return empty(x.shape(), x.device(), result_type(x));
+  if (by_rows(x, axes[0])) return run_rows(compute::log_softmax_rows(x.dtype()), x);
   const Tensor low = shifted(x, axes);
   return (low - log(exp(low).sum(axes, true))).to(result_type(x));
 }
@@ -44,6 +83,10 @@ Tensor layer_norm(const Tensor& x, int dimensions, const std::optional<Tensor>& 
   if (dimensions < 1 || dimensions > rank || category_of(x.dtype()) != Category::real) {
     throw ShapeError("layer_norm over the last " + std::to_string(dimensions) + " dimensions of " +
                      std::string(to_string(x.dtype())) + " " + to_string(x.shape()));
+  }
+  if (dimensions == 1 && x.numel() != 0 && by_rows(x, rank - 1) && is_column(weight, x) &&
+      is_column(bias, x)) {
+    return layer_norm_by_rows(x, weight, bias, eps);
   }
   std::vector<int> axes;
   for (int d = rank - dimensions; d < rank; ++d) axes.push_back(d);

@@ -5,6 +5,7 @@
 
 #include "compute/cuda/kernel_arguments.hpp"
 #include "compute/cuda/program_text.hpp"
+#include "compute/cuda/reduce_text.hpp"
 #include "compute/prelude_text.hpp"
 
 namespace forebay::cuda {
@@ -21,16 +22,6 @@ constexpr unsigned kWideWeight = 40;
 constexpr std::size_t kSlimStep = 32;
 constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;
-
-constexpr std::string_view kHelpers = R"(
-template <typename T, int N>
-struct alignas(sizeof(T) * N) FbPack {
-  T v[N];
-};
-FB_FN unsigned fb_divide(unsigned n, unsigned magic, unsigned shift) {
-  return (__umulhi(n, magic) + n) >> shift;
-}
-)";
 
 std::vector<unsigned> dimensions(const Program& program, bool reduced) {
   std::vector<unsigned> dims;
@@ -189,65 +180,12 @@ constexpr std::string_view kFoldBlocks = R"(  if (a.splits > 1) {
     }
 )";
 
-/// What nothing reduces to, as an expression.
-std::string identity_of(compute::Identity identity, DType type) {
-  constexpr std::string_view kHighest[] = {"FB_DOUBLE(0x7ff0000000000000ULL)",
-                                           "FB_FLOAT(0x7f800000U)",
-                                           "",
-                                           "",
-                                           "0x7fffffffffffffffLL",
-                                           "0x7fffffff",
-                                           "255",
-                                           "true"};
-  constexpr std::string_view kLowest[] = {
-      "FB_DOUBLE(0xfff0000000000000ULL)", "FB_FLOAT(0xff800000U)", "",  "",
-      "(-0x7fffffffffffffffLL - 1)",      "(-0x7fffffff - 1)",     "0", "false"};
-  switch (identity) {
-    case compute::Identity::zero:
-      return "0";
-    case compute::Identity::one:
-      return "1";
-    case compute::Identity::highest:
-      return std::string(kHighest[static_cast<std::size_t>(type)]);
-    case compute::Identity::lowest:
-      return std::string(kLowest[static_cast<std::size_t>(type)]);
-  }
-  return {};
-}
-
-/// The spelling of a cast.
-std::string cast(DType type, const std::string& value) {
-  return std::string("fb_") + to_string(compute::cast_to(type)) + "(" + value + ")";
-}
-
-/// The prelude's function that joins two parts.
-std::string join_of(const compute::ReduceRule& rule) {
-  return std::string(rule.indexed ? "fb_best_" : "fb_") + to_string(rule.join);
-}
-
-/// Term, Sum and what is done with them.
-void declare_reduction(Text& text, const compute::ReduceRule& rule) {
-  const std::string join = join_of(rule);
-  const std::string total = reduction_total(rule);
-  text.line("typedef ", total, " Sum;");
-  text.line("typedef ", rule.indexed ? std::string_view(total) : type_name(rule.term), " Term;");
-  text.line("FB_FN Sum fb_join(Sum a, Sum b) { return ", join, "(a, b); }");
-  if (rule.indexed) {
-    text.line("FB_FN Sum fb_left(const Sum* p) {");
-    text.line("  const volatile Sum* const q = p;");
-    text.line("  return Sum{q->value, q->index};");
-    text.line("}");
-  } else {
-    text.line("FB_FN Sum fb_left(const Sum* p) { return *(const volatile Sum*)p; }");
-  }
-}
-
 /// The result from `total` to memory and, if it fits, to the mailbox.
 void finish_row(Text& text, const compute::ReduceRule& rule) {
   const std::string exact = rule.indexed   ? "total.index"
                             : rule.divides ? "total / (double)a.reduced"
                                            : "total";
-  text.line("    const ", type_name(rule.result), " value = ", cast(rule.result, exact), ";");
+  text.line("    const ", type_name(rule.result), " value = ", cast_text(rule.result, exact), ";");
   text.line("    a.result[row] = value;");
   if (size_of(rule.result) > sizeof(std::uint32_t)) return;
   const bool narrow = rule.result == DType::f16 || rule.result == DType::bf16;
@@ -293,9 +231,9 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   const std::vector<unsigned> reduced = dimensions(program, true);
   const compute::ReduceRule rule =
       rule_of(program.reduction->op, program.type_of(program.reduction->value));
-  const std::string join = join_of(rule);
+  const std::string join = join_text(rule);
 
-  declare_reduction(text, rule);
+  declare_reduction(text, rule, "");
   signature(text, program, shape);
   text.block(R"(  __shared__ Sum fold[256];
   __shared__ bool last;
@@ -314,7 +252,7 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   code.constants(text);
   row_start(text, program, code, kept);
 
-  const std::string identity = identity_of(rule.identity, rule.total);
+  const std::string identity = identity_text(rule.identity, rule.total);
   text.line("  const Sum nothing = ",
             rule.indexed ? "{" + identity + ", 0x7fffffffffffffffLL}" : identity, ";");
   text.line("  Sum total = nothing;");
@@ -366,9 +304,10 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   locate(code.uses_index());
   compute_elements(text, program, code);
   const std::string value = code.value(program.reduction->value);
-  text.line("      t[", place, "] = r < end ? ",
-            rule.indexed ? "Term{" + cast(rule.total, value) + ", r}" : cast(rule.term, value),
-            " : ", rule.indexed ? "nothing" : "(Term)nothing", ";");
+  text.line(
+      "      t[", place, "] = r < end ? ",
+      rule.indexed ? "Term{" + cast_text(rule.total, value) + ", r}" : cast_text(rule.term, value),
+      " : ", rule.indexed ? "nothing" : "(Term)nothing", ";");
   text.line("    }");
 
   if (!program.outputs.empty()) {
@@ -391,15 +330,8 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
     text.line("    }");
   }
   text.line("    }");
-  std::string terms[kStepElements];
-  for (unsigned n = 0; n < kStepElements; ++n) terms[n] = "t[" + std::to_string(n) + "]";
-  for (unsigned n = kStepElements / 2; n > 0; n /= 2) {
-    for (unsigned m = 0; m < n; ++m) {
-      terms[m] = join + "(" + terms[2 * m] + ", " + terms[2 * m + 1] + ")";
-    }
-  }
-  text.line("    total = fb_join(total, ", rule.indexed ? terms[0] : cast(rule.total, terms[0]),
-            ");");
+  text.line("    total = fb_join(total, ",
+            rule.indexed ? tree_text(join) : cast_text(rule.total, tree_text(join)), ");");
   text.line("  }");
 
   text.block(kFoldThreads);

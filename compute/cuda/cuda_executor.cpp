@@ -3,34 +3,48 @@
 #include <memory>
 
 #include "compute/cuda/launch_plan.hpp"
+#include "compute/cuda/row_kernel.hpp"
 
 namespace forebay::cuda {
 
 using compute::Binding;
 using compute::Program;
 using compute::Readiness;
+using compute::RowBinding;
+using compute::RowProgram;
 
 Readiness CudaExecutor::run(const Program& program, const Binding& binding, const Stream& stream) {
   device_.make_current();
   Kernel& kernel = kernel_of(program);
   LaunchPlan launch = plan_launch(program, kernel.shape, binding, device_.info().multiprocessors);
   if (launch.blocks == 0) return Readiness::done;
-  if (kernel.function == nullptr && !ready(kernel, program)) return Readiness::not_ready;
+  // The program may be forgotten before its kernel is made.
+  const auto source = [&] { return [copy = program] { return generate_kernel(copy); }; };
+  if (kernel.function == nullptr && !ready(kernel, source, kernel_entry(program))) {
+    return Readiness::not_ready;
+  }
   if (program.reduction && launch.choices.plan.splits > 1) {
     launch.choices.scratch = scratch_.reduction(stream);
   }
   ArgumentBuffer arguments(program, binding, launch.choices);
-  void* parameters[] = {arguments.data()};
-  const driver::CudaApi& api = device_.api();
-  const CUresult result =
-      api.cuLaunchKernel(kernel.function, launch.blocks, 1, 1, launch.threads, 1, 1, 0,
-                         static_cast<CUstream>(stream.native()), parameters, nullptr);
-  if (result != CUDA_SUCCESS) {
-    const std::string call =
-        std::string("launching ") + kernel_entry(program) + " of program " + program.key();
-    throw_driver_error(api, result, call.c_str());
-  }
-  device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
+  enqueue(kernel, launch.blocks, launch.threads, arguments.data(), stream,
+          [&] { return std::string(kernel_entry(program)) + " of program " + program.key(); });
+  return Readiness::done;
+}
+
+Readiness CudaExecutor::run_rows(const RowProgram& program, const RowBinding& binding,
+                                 const Stream& stream) {
+  device_.make_current();
+  const std::optional<RowLaunch> launch = plan_rows(program, binding);
+  if (!launch) return Readiness::not_ready;
+  Kernel& kernel = rows_[{&program, launch->steps}];
+  const auto source = [&] {
+    return [&program, steps = launch->steps] { return generate_row_kernel(program, steps); };
+  };
+  if (kernel.function == nullptr && !ready(kernel, source, kRowEntry)) return Readiness::not_ready;
+  RowArguments arguments(program, binding, *launch);
+  enqueue(kernel, launch->blocks, launch->threads, arguments.data(), stream,
+          [&] { return std::string(kRowEntry) + " of " + program.name; });
   return Readiness::done;
 }
 
@@ -41,9 +55,10 @@ CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program) {
   return program.prepared.keep(this, std::move(kernel));
 }
 
-bool CudaExecutor::ready(Kernel& kernel, const Program& program) {
+template <typename Source>
+bool CudaExecutor::ready(Kernel& kernel, Source source, const char* entry) {
   if (wait_ == KernelWait::wait) {
-    kernel.function = kernels_.get(generate_kernel(program), kernel_entry(program));
+    kernel.function = kernels_.get(source()(), entry);
     return true;
   }
   if (kernel.background != nullptr) {
@@ -51,12 +66,22 @@ bool CudaExecutor::ready(Kernel& kernel, const Program& program) {
     if (kernel.function != nullptr) return true;
   } else {
     if (++kernel.runs < device_.config().kernels.compile_after) return false;
-    // The program may be forgotten before its kernel is made.
-    kernel.background = kernels_.background([copy = program] { return generate_kernel(copy); },
-                                            kernel_entry(program));
+    kernel.background = kernels_.background(source(), entry);
   }
   kernels_.want(kernel.background);
   return false;
+}
+
+template <typename What>
+void CudaExecutor::enqueue(const Kernel& kernel, unsigned blocks, unsigned threads, void* arguments,
+                           const Stream& stream, What what) {
+  void* parameters[] = {arguments};
+  const driver::CudaApi& api = device_.api();
+  const CUresult result =
+      api.cuLaunchKernel(kernel.function, blocks, 1, 1, threads, 1, 1, 0,
+                         static_cast<CUstream>(stream.native()), parameters, nullptr);
+  if (result != CUDA_SUCCESS) throw_driver_error(api, result, ("launching " + what()).c_str());
+  device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace forebay::cuda

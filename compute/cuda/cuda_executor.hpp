@@ -4,7 +4,9 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "compute/cuda/codegen.hpp"
 #include "compute/cuda/stream_scratch.hpp"
@@ -36,6 +38,8 @@ class CudaExecutor final : public compute::Executor {
   /// Throws CompileError, OutOfMemory, DriverError.
   compute::Readiness run(const compute::Program& program, const compute::Binding& binding,
                          const Stream& stream) override;
+  compute::Readiness run_rows(const compute::RowProgram& program,
+                              const compute::RowBinding& binding, const Stream& stream) override;
 
  private:
   struct Kernel {
@@ -45,13 +49,20 @@ class CudaExecutor final : public compute::Executor {
     std::uint32_t runs = 0;  ///< without it
   };
   [[nodiscard]] Kernel& kernel_of(const compute::Program& program);
-  /// Sets the function if it is there; asks for it if it should be.
-  [[nodiscard]] bool ready(Kernel& kernel, const compute::Program& program);
+  /// Sets the function if it is there; asks for it if it should be. `source` gives what makes the
+  /// text, maybe later and on another thread.
+  template <typename Source>
+  [[nodiscard]] bool ready(Kernel& kernel, Source source, const char* entry);
+  /// Throws DriverError, naming what `what` says.
+  template <typename What>
+  void enqueue(const Kernel& kernel, unsigned blocks, unsigned threads, void* arguments,
+               const Stream& stream, What what);
 
   CudaDevice& device_;
   StreamScratch& scratch_;
   KernelCache& kernels_;
   const KernelWait wait_;
+  std::map<std::pair<const compute::RowProgram*, unsigned>, Kernel> rows_;  // by steps
 };
 
 }  // namespace forebay::cuda

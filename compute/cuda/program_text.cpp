@@ -150,6 +150,10 @@ void ProgramText::values(Text& text) const {
     if (!per_element(k)) continue;
     text.line("      const ", type_name(program_.leaves[k].type), " v", k, " = x", k, "[e];");
   }
+  code(text);
+}
+
+void ProgramText::code(Text& text) const {
   std::size_t result = program_.leaves.size() + program_.scalars.size();
   for (const Instruction& instruction : program_.code) {
     const Value inputs[] = {instruction.a, instruction.b, instruction.c};

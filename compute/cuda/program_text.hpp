@@ -31,6 +31,8 @@ class ProgramText {
   void arrays(Text& text, unsigned elements) const;
   /// The statements that turn elements (`xK[e]`, or memory if the kernel is looped) into values.
   void values(Text& text) const;
+  /// The same from the leaves' and scalars' values on.
+  void code(Text& text) const;
   /// `cD` for `dims` (outermost first) from the index `index`.
   void split(Text& text, const std::vector<unsigned>& dims, std::string_view index) const;
   /// The expression that reads one element of leaf k. Strided leaves add the coordinates of `dims`

@@ -20,11 +20,6 @@ template <typename T>
 [[gnu::always_inline]] inline T lane_sum(const T* x, std::size_t n) noexcept {
   using Vector = typename Lanes<T>::Vector;
   constexpr std::size_t kWidth = 64 / sizeof(T);
-  if (n < 16) {
-    T in_order{};
-    for (std::size_t i = 0; i < n; ++i) in_order += x[i];
-    return in_order;
-  }
   Vector s0{}, s1{}, s2{}, s3{};
   std::size_t i = 0;
   for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
@@ -54,11 +49,19 @@ template <typename T>
   for (std::size_t i = 0; i < n; ++i) sum += static_cast<unsigned long long>(x[i]);
   return static_cast<long long>(sum);
 }
+// Short rows in order, and in f64, since in f32 that many roundings would add up.
+template <typename T>
+[[gnu::always_inline]] inline double real_sum(const T* x, std::size_t n) noexcept {
+  if (n >= 16) return static_cast<double>(lane_sum(x, n));
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
+  return sum;
+}
 [[gnu::always_inline]] inline double row_sum(const float* x, std::size_t n) noexcept {
-  return static_cast<double>(lane_sum(x, n));
+  return real_sum(x, n);
 }
 [[gnu::always_inline]] inline double row_sum(const double* x, std::size_t n) noexcept {
-  return lane_sum(x, n);
+  return real_sum(x, n);
 }
 template <typename T>
 [[gnu::always_inline]] inline long long row_sum(const T* x, std::size_t n) noexcept {

@@ -1,5 +1,6 @@
 #include "compute/cuda/cuda_executor.hpp"
 
+#include "compute/row_programs.hpp"
 #include "forebay/pool/error.hpp"
 #include "tests/compute/cuda/fake_cuda.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
@@ -86,4 +87,33 @@ TEST_CASE("a failed launch names the kernel and the program") {
   CHECK(what.find("forebay_reduce") != std::string::npos);
   CHECK(what.find(setting.sum.key()) != std::string::npos);
   CHECK(setting.cuda.device->counters().kernels.compiled_launches == 1);
+}
+
+TEST_CASE("a row program is one launch, by a kernel for the length of its rows") {
+  Setting setting;
+  const KernelCounters& counters = setting.cuda.device->counters().kernels;
+  float data[4] = {};
+  const auto run = [&](std::int64_t rows, std::int64_t length) {
+    return setting.executor.run_rows(
+        compute::softmax_rows(DType::f32),
+        {.rows = rows, .length = length, .inputs = {data}, .scalars = {}, .output = data},
+        setting.cuda.stream);
+  };
+  CHECK(run(100, 300) == compute::Readiness::done);
+  CHECK(run(7, 1024) == compute::Readiness::done);
+  CHECK(counters.compiled == 1);
+  CHECK(run(100, 4096) == compute::Readiness::done);
+  CHECK(counters.compiled == 2);
+  CHECK(counters.compiled_launches == 3);
+  // Rows that are cut up for several blocks are for the stages.
+  CHECK(run(2, 100'000) == compute::Readiness::not_ready);
+  CHECK(counters.compiled_launches == 3);
+  setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  std::string what;
+  try {
+    (void)run(100, 300);
+  } catch (const DriverError& error) {
+    what = error.what();
+  }
+  CHECK(what.find("forebay_rows of softmax") != std::string::npos);
 }

@@ -5,6 +5,7 @@
 
 #include "compute/cuda/bytecode.hpp"
 #include "compute/cuda/kernel_arguments.hpp"
+#include "tests/compute/cuda/sample_rows.hpp"
 
 namespace forebay::test {
 
@@ -246,6 +247,13 @@ std::vector<NamedProgram> sample_programs() {
                   {Op::min, DType::i32, 2, 3, 0}};
   negated.outputs = {Output{4}, Output{5}};
   programs.push_back({"negated", negated});
+
+  for (const NamedRows& rows : sample_rows()) {
+    for (std::size_t k = 0; k < rows.program.stages.size(); ++k) {
+      programs.push_back(
+          {rows.name + "_stage" + std::to_string(k), rows.program.stages[k].program});
+    }
+  }
 
   for (unsigned seed = 0; seed < 40; ++seed) {
     programs.push_back({"random" + std::to_string(seed), random_program(seed)});

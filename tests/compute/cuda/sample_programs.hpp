@@ -16,7 +16,8 @@ struct NamedProgram {
 /// Every operation in every type it takes, in programs that store each result; every type beside
 /// every other, linear and strided; every reduction of every type; reductions over inner, outer,
 /// middle and several dimensions, with and without stores, vectorised and not, long enough to be
-/// looped; the widest parameters; random programs. The same list on every machine.
+/// looped; the widest parameters; the stages of row programs; random programs. The same list on
+/// every machine.
 [[nodiscard]] std::vector<NamedProgram> sample_programs();
 
 /// Every operation in every type, 24 results a program. Access::single has no index of its own.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "forebay/compute/program.hpp"
+#include "forebay/compute/row_program.hpp"
 #include "forebay/runtime/device.hpp"
 
 namespace forebay::compute {
@@ -38,6 +39,13 @@ class Executor {
   /// Enqueues the program on `stream`. `not_ready` has done nothing. The iteration space is never
   /// empty. `program` stays at its address; see Program::prepared.
   virtual Readiness run(const Program& program, const Binding& binding, const Stream& stream) = 0;
+  /// The same for a row program in one pass over its rows, with the bits that its stages give one
+  /// after the other. Only the first executor of a backend is asked: where that one is not ready,
+  /// the library runs the stages. `program` lives as long as the process.
+  virtual Readiness run_rows(const RowProgram& /*program*/, const RowBinding& /*binding*/,
+                             const Stream& /*stream*/) {
+    return Readiness::not_ready;
+  }
 };
 
 /// c = a · b, f32, row-major. A transposed operand is stored as its transpose.

@@ -1,4 +1,6 @@
-// Normalisations, put together from reductions and elementwise operations: a few launches each.
+// Normalisations. Along the last dimension, without autograd, a GPU reads its input once and writes
+// the result, as soon as it has the kernel for that; else they are put together from reductions and
+// elementwise operations, a few launches each, with the same bits.
 #pragma once
 
 #include <optional>

@@ -1,0 +1,368 @@
+#include "compute/cuda/row_kernel.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "compute/cuda/codegen.hpp"
+#include "compute/cuda/program_text.hpp"
+#include "compute/cuda/reduce_text.hpp"
+#include "compute/cuda/text.hpp"
+
+namespace forebay::cuda {
+
+using compute::Program;
+using compute::RowBinding;
+using compute::RowProgram;
+using compute::RowSource;
+using compute::RowStage;
+using Kind = compute::RowSource::Kind;
+
+namespace {
+
+struct Input {
+  DType type = DType::f32;
+  bool column = false;
+};
+
+std::vector<Input> inputs_of(const RowProgram& program) {
+  std::vector<Input> inputs;
+  for (const RowStage& stage : program.stages) {
+    for (std::size_t k = 0; k < stage.sources.size(); ++k) {
+      const RowSource source = stage.sources[k];
+      if (source.kind != Kind::input && source.kind != Kind::column) continue;
+      if (inputs.size() <= source.index) inputs.resize(source.index + 1U);
+      inputs[source.index] = {stage.program.leaves[k].type, source.kind == Kind::column};
+    }
+  }
+  return inputs;
+}
+
+DType output_type(const RowProgram& program) {
+  const Program& last = program.stages.back().program;
+  return last.type_of(last.outputs.front().value);
+}
+
+/// Elements of a row that a thread takes together, by the type that is reduced, as in every kernel.
+unsigned run_of(const RowProgram& program) {
+  const Program& first = program.stages.front().program;
+  const std::size_t bytes = size_of(first.type_of(first.reduction->value));
+  return std::min(16U / static_cast<unsigned>(bytes), kStepElements);
+}
+
+/// Blocks of a multiprocessor, by what a thread holds: what came in and what a stage stored.
+unsigned residents(unsigned steps) { return std::max(8U / steps, 1U); }
+
+/// Writes the kernel of one row program.
+class Writer {
+ public:
+  Writer(const RowProgram& program, unsigned steps)
+      : program_(program),
+        steps_(steps),
+        inputs_(inputs_of(program)),
+        shape_{.elements = kStepElements, .passes = 1, .run = run_of(program), .vector = true} {}
+
+  std::string run() {
+    text_.block(kHelpers);
+    for (const RowStage& stage : program_.stages) narrow_forms(text_, stage.program);
+    arguments();
+    for (std::size_t k = 0; k + 1 < program_.stages.size(); ++k) {
+      declare_reduction(text_, rule(k), number(k));
+    }
+    text_.line("extern \"C\" __global__ void __launch_bounds__(", kReduceThreads, ", ",
+               residents(steps_), ") ", kRowEntry, "(const __grid_constant__ Args a) {");
+    text_.block(R"(  __shared__ unsigned long long words[256];
+  const unsigned thread = threadIdx.x;
+  const unsigned group = 1u << a.group_log2, columns = 1u << a.columns_log2;
+  const unsigned member = thread & (group - 1);
+  const long long row = (long long)blockIdx.x * columns + (thread >> a.group_log2);
+  const bool here = row < a.kept;
+  const long long end = here ? a.reduced : 0;
+  const long long base = row * a.reduced;
+)");
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (inputs_[k].column) continue;
+      text_.line("  ", memory_name(inputs_[k].type), " in", k, "[", steps_ * kStepElements, "];");
+      each_step();
+      load(k, "in" + number(k), " + s * 8", "base + r");
+      text_.line("  }");
+    }
+    for (std::size_t k = 0; k < program_.stages.size(); ++k) stage(k);
+    text_.line("}");
+    return with_prelude(std::move(text_).str());
+  }
+
+ private:
+  static std::string number(std::size_t k) { return std::to_string(k); }
+
+  [[nodiscard]] compute::ReduceRule rule(std::size_t k) const {
+    const Program& program = program_.stages[k].program;
+    return rule_of(program.reduction->op, program.type_of(program.reduction->value));
+  }
+
+  void arguments() {
+    text_.line("struct Args {");
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      text_.line("  const ", memory_name(inputs_[k].type), "* in", k, ";");
+    }
+    text_.line("  ", memory_name(output_type(program_)), "* out;");
+    text_.line("  long long kept, reduced;");
+    for (const std::size_t size : {8U, 4U}) {
+      if (size == 4) text_.line("  unsigned group_log2, columns_log2, vector;");
+      std::size_t k = 0;
+      for (const RowStage& stage : program_.stages) {
+        for (const DType type : stage.program.scalars) {
+          if (size_of(type) == size) text_.line("  ", type_name(type), " scalar", k, ";");
+          ++k;
+        }
+      }
+    }
+    text_.line("};");
+  }
+
+  /// The head of a loop over the steps of a row; `s` and `start` are the step's.
+  void each_step() {
+    text_.line("  #pragma unroll");
+    text_.line("  for (int s = 0; s < ", steps_, "; ++s) {");
+    text_.line("    const long long start = (long long)s * (group * ", kStepElements, ");");
+  }
+  void each_element() {
+    text_.line("      #pragma unroll");
+    text_.line("      for (int e = 0; e < ", kStepElements, "; ++e) {");
+    text_.line("        const long long r = start + ((e / ", shape_.run, ") * group + member) * ",
+               shape_.run, " + e % ", shape_.run, ";");
+  }
+  void each_run() {
+    text_.line("      #pragma unroll");
+    text_.line("      for (int q = 0; q < ", kStepElements / shape_.run, "; ++q) {");
+    text_.line("        const long long r = start + (q * group + member) * ", shape_.run, ";");
+  }
+  void if_whole() {
+    text_.line("    if (a.vector && start + group * ", kStepElements, " <= end) {");
+  }
+
+  /// A step of input k to `array` + `offset`, from `place`, an expression of r.
+  void load(std::size_t k, const std::string& array, const std::string& offset,
+            const std::string& place) {
+    const DType type = inputs_[k].type;
+    const unsigned n = elements_of_access(shape_, type);
+    const std::string pack =
+        "FbPack<" + std::string(memory_name(type)) + ", " + std::to_string(n) + ">";
+    if_whole();
+    each_run();
+    for (unsigned at = 0; at < shape_.run; at += n) {
+      text_.line("        const ", pack, " w", at, " = *(const ", pack, "*)(a.in", k, " + ", place,
+                 " + ", at, ");");
+      text_.line("        #pragma unroll");
+      text_.line("        for (int n = 0; n < ", n, "; ++n) (", array, offset, ")[", shape_.run,
+                 " * q + ", at, " + n] = w", at, ".v[n];");
+    }
+    text_.line("      }");
+    text_.line("    } else {");
+    each_element();
+    text_.line("        if (r < end) (", array, offset, ")[e] = a.in", k, "[", place, "];");
+    text_.line("      }");
+    text_.line("    }");
+  }
+
+  void stage(std::size_t k) {
+    const RowStage& stage = program_.stages[k];
+    const Program& program = stage.program;
+    const bool last = !program.reduction;
+    const std::string of = number(k);
+    if (last) {
+      text_.line("  {");
+    } else {
+      if (!program.outputs.empty()) {
+        text_.line("  ", type_name(program.type_of(program.outputs.front().value)), " stored", k,
+                   "[", steps_ * kStepElements, "];");
+      }
+      text_.line("  ", type_name(rule(k).result), " row", k, ";");
+      text_.line("  {");
+      text_.line("  const Sum", of, " nothing = ", identity_text(rule(k).identity, rule(k).total),
+                 ";");
+      text_.line("  Sum", of, " total = nothing;");
+    }
+    each_step();
+    text_.line("    if (start < end) {");
+    for (std::size_t leaf = 0; leaf < stage.sources.size(); ++leaf) {
+      if (stage.sources[leaf].kind != Kind::column) continue;
+      const std::size_t input = stage.sources[leaf].index;
+      text_.line("    ", memory_name(inputs_[input].type), " column", input, "[", kStepElements,
+                 "];");
+      load(input, "column" + number(input), "", "r");
+    }
+    if (last) {
+      text_.line("    ", memory_name(output_type(program_)), " y[", kStepElements, "];");
+    } else {
+      text_.line("    Term", of, " t[", kStepElements, "];");
+    }
+    each_element();
+    values(k);
+    for (const compute::Output& output : program.outputs) {
+      text_.line("        ", last ? std::string("y[e]") : "stored" + of + "[s * 8 + e]", " = v",
+                 output.value, ";");
+    }
+    if (!last) {
+      text_.line("        t[e] = r < end ? ",
+                 cast_text(rule(k).term, "v" + number(program.reduction->value)), " : (Term", of,
+                 ")nothing;");
+    }
+    text_.line("      }");
+    if (last) {
+      store();
+    } else {
+      text_.line("    total = fb_join", of, "(total, ",
+                 cast_text(rule(k).total, tree_text(join_text(rule(k)))), ");");
+    }
+    text_.line("    }");
+    text_.line("  }");
+    if (!last) fold(k);
+    text_.line("  }");
+  }
+
+  /// The values of an element in a stage.
+  void values(std::size_t k) {
+    const RowStage& stage = program_.stages[k];
+    for (std::size_t leaf = 0; leaf < stage.sources.size(); ++leaf) {
+      const RowSource source = stage.sources[leaf];
+      const std::string index = number(source.index);
+      const std::string from = source.kind == Kind::input    ? "in" + index + "[s * 8 + e]"
+                               : source.kind == Kind::column ? "column" + index + "[e]"
+                               : source.kind == Kind::stored ? "stored" + index + "[s * 8 + e]"
+                                                             : "row" + index;
+      text_.line("        const ", type_name(stage.program.leaves[leaf].type), " v", leaf, " = ",
+                 from, ";");
+    }
+    std::size_t scalar = 0;
+    for (std::size_t before = 0; before < k; ++before) {
+      scalar += program_.stages[before].program.scalars.size();
+    }
+    for (std::size_t n = 0; n < stage.program.scalars.size(); ++n) {
+      text_.line("        const ", type_name(stage.program.scalars[n]), " v",
+                 stage.program.leaves.size() + n, " = a.scalar", scalar + n, ";");
+    }
+    ProgramText(stage.program, shape_).code(text_);
+  }
+
+  void store() {
+    const DType type = output_type(program_);
+    const unsigned n = elements_of_access(shape_, type);
+    const std::string pack =
+        "FbPack<" + std::string(memory_name(type)) + ", " + std::to_string(n) + ">";
+    if_whole();
+    each_run();
+    for (unsigned at = 0; at < shape_.run; at += n) {
+      text_.line("        ", pack, " w", at, ";");
+      text_.line("        #pragma unroll");
+      text_.line("        for (int n = 0; n < ", n, "; ++n) w", at, ".v[n] = y[", shape_.run,
+                 " * q + ", at, " + n];");
+      text_.line("        *(", pack, "*)(a.out + base + r + ", at, ") = w", at, ";");
+    }
+    text_.line("      }");
+    text_.line("    } else {");
+    each_element();
+    text_.line("        if (r < end) a.out[base + r] = y[e];");
+    text_.line("      }");
+    text_.line("    }");
+  }
+
+  /// The tree over the threads of a row, whose result all of them take.
+  void fold(std::size_t k) {
+    const std::string of = number(k);
+    text_.line("  Sum", of, "* const fold = (Sum", of, "*)words;");
+    text_.line("  fold[thread] = total;");
+    text_.line("  for (unsigned half = group >> 1; half > 0; half >>= 1) {");
+    text_.line("    __syncthreads();");
+    text_.line("    if (member < half) {");
+    text_.line("      total = fb_join", of, "(total, fold[thread + half]);");
+    text_.line("      fold[thread] = total;");
+    text_.line("    }");
+    text_.line("  }");
+    text_.line("  __syncthreads();");
+    text_.line("  total = fold[thread - member];");
+    text_.line("  row", k, " = ",
+               cast_text(rule(k).result, rule(k).divides ? "total / (double)a.reduced" : "total"),
+               ";");
+    // The next stage folds in the same words.
+    text_.line("  __syncthreads();");
+  }
+
+  const RowProgram& program_;
+  const unsigned steps_;
+  const std::vector<Input> inputs_;
+  const KernelShape shape_;
+  Text text_;
+};
+
+}  // namespace
+
+std::optional<RowLaunch> plan_rows(const RowProgram& program, const RowBinding& binding) {
+  RowLaunch launch;
+  launch.plan = plan_reduction(Dims{binding.rows, binding.length}, 0b10);
+  const ReducePlan& plan = launch.plan;
+  const std::int64_t steps = plan.chunk / (std::int64_t{kStepElements} << plan.group_log2);
+  if (plan.splits != 1 || steps > kMostRowSteps ||
+      plan.tiles > std::numeric_limits<std::int32_t>::max()) {
+    return std::nullopt;
+  }
+  launch.steps = std::bit_ceil(static_cast<unsigned>(steps));
+  launch.blocks = static_cast<unsigned>(plan.tiles);
+  launch.threads = plan.threads();
+  const KernelShape shape{.elements = kStepElements, .passes = 1, .run = run_of(program)};
+  const auto aligned = [&](const void* address, DType type) {
+    const std::size_t access = elements_of_access(shape, type) * size_of(type);
+    return reinterpret_cast<std::uintptr_t>(address) % access == 0;
+  };
+  launch.vector = binding.length % shape.run == 0 && aligned(binding.output, output_type(program));
+  const std::vector<Input> inputs = inputs_of(program);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    launch.vector = launch.vector && aligned(binding.inputs[k], inputs[k].type);
+  }
+  return launch;
+}
+
+std::string generate_row_kernel(const RowProgram& program, unsigned steps) {
+  return Writer(program, steps).run();
+}
+
+template <typename T>
+void RowArguments::put(T value) {
+  assert(size_ + sizeof(T) <= bytes_.size());
+  std::memcpy(bytes_.data() + size_, &value, sizeof(T));
+  size_ += sizeof(T);
+}
+
+RowArguments::RowArguments(const RowProgram& program, const RowBinding& binding,
+                           const RowLaunch& launch) {
+  for (const void* const input : binding.inputs) put(input);
+  put(binding.output);
+  put(launch.plan.kept);
+  put(launch.plan.reduced);
+  for (const std::size_t size : {8U, 4U}) {
+    if (size == 4) {
+      put(launch.plan.group_log2);
+      put(launch.plan.columns_log2);
+      put(std::uint32_t{launch.vector});
+    }
+    std::size_t k = 0;
+    for (const RowStage& stage : program.stages) {
+      for (const DType type : stage.program.scalars) {
+        const std::uint64_t bits = binding.scalars[k++];
+        if (size_of(type) != size) continue;
+        if (size == 8) {
+          put(bits);
+        } else {
+          put(static_cast<std::uint32_t>(bits));
+        }
+      }
+    }
+  }
+  // The structure's size is a multiple of its alignment.
+  if (size_ % 8 != 0) put(std::uint32_t{0});
+}
+
+}  // namespace forebay::cuda
