@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kHoldersShown = 5;
 
-const char* name_of(const char* tag) { return tag == nullptr ? "(untagged)" : tag; }
+const char* shown_tag(const char* tag) { return tag == nullptr ? "(untagged)" : tag; }
 
 }  // namespace
 
@@ -163,7 +163,7 @@ PoolStats Pool::Impl::stats() {
 std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
   std::map<std::string_view, Holder> by_tag;
   const auto add = [&](const char* tag, std::uint64_t bytes) {
-    Holder& holder = by_tag.try_emplace(name_of(tag), Holder{name_of(tag), 0, 0}).first->second;
+    Holder& holder = by_tag.try_emplace(shown_tag(tag), Holder{shown_tag(tag), 0, 0}).first->second;
     ++holder.blocks;
     holder.bytes += bytes;
   };

@@ -18,7 +18,7 @@ using forebay::pool::test::kSanitised;
 namespace {
 
 // What happened in all worlds of a test, so that it can say that each of it did.
-struct Tally {
+struct CacheTally {
   std::size_t kept = 0, went_back = 0, own_pending = 0, adopted = 0, suspended = 0;
   std::size_t foreign_taken = 0, went_home = 0, passed = 0, put_off = 0;
 } tally;
