@@ -62,12 +62,9 @@ PoolStats Pool::Impl::stats() {
       stream.points_recorded = state->points_recorded.load(std::memory_order_relaxed);
       stream.points_queried = state->points_queried.load(std::memory_order_relaxed);
       for (std::size_t i = 0; i <= kSlabClasses; ++i) classes[i].add(state->cache.counts()[i]);
-      for (const Carrier* carrier : state->cache.carriers()) {
-        stream.stranded += free_bytes(*carrier) - carrier->pending;
-        if (carrier->kind != Carrier::Kind::buddy) continue;
-        for (unsigned order = 0; order < kMaxOrders; ++order) {
-          free_orders[order] += static_cast<const BuddyChunk*>(carrier)->free_blocks(order);
-        }
+      stream.stranded = state->cache.stranded();
+      for (unsigned order = 0; order < kMaxOrders; ++order) {
+        free_orders[order] += state->cache.free_orders()[order];
       }
       if (state->open) stats.streams.push_back(stream);
     }

@@ -212,7 +212,7 @@ class CacheWorld {
       const SmallCache::Block block{&carrier(i), first(i, part) + b};
       REQUIRE(gone == nullptr);
       if (pending) cache_.vacate(block);
-      gone = cache_.give(block, pending, clock_);
+      gone = pending ? cache_.give(block, true, clock_) : cache_.give_lent(block, false, clock_);
     }
     const Part now{pending ? 'p' : 'f', clock_};
     if (pending) model.point = clock_;
@@ -246,7 +246,7 @@ class CacheWorld {
   bool send_away(unsigned i, unsigned part) {
     if (!models_[i].in || models_[i].parts[part].state != 'u') return false;
     for (std::uint32_t b = 0; b < count(i, part); ++b) {
-      cache_.vacate({&carrier(i), first(i, part) + b});
+      cache_.lend({&carrier(i), first(i, part) + b});
     }
     models_[i].parts[part].state = 'a';
     return true;
