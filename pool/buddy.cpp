@@ -13,6 +13,7 @@ void BuddyChunk::open(Address at, ExtentId id, std::size_t leaf_size) {
   reset(at, kChunkBytes, id, leaves);
   maps_ = {};
   free_ = {};
+  sums_ = nullptr;
   add_free(top_, 0, false);
   highest_ = static_cast<int>(top_);
   left = right = nullptr;
@@ -30,6 +31,7 @@ void BuddyChunk::add_free(unsigned order, std::uint32_t leaf, bool is_pending) n
   const std::uint32_t block = leaf >> order;
   maps_[order].bits[block / 64] |= std::uint64_t{1} << (block % 64);
   ++free_[order];
+  if (sums_ != nullptr) ++(*sums_)[order];
   slots_[leaf].state = SlotState::free;
   slots_[leaf].order = static_cast<std::uint8_t>(order);
   slots_[leaf].pending = is_pending;
@@ -40,8 +42,17 @@ void BuddyChunk::remove_free(unsigned order, std::uint32_t leaf) noexcept {
   const std::uint32_t block = leaf >> order;
   maps_[order].bits[block / 64] &= ~(std::uint64_t{1} << (block % 64));
   --free_[order];
+  if (sums_ != nullptr) --(*sums_)[order];
   if (slots_[leaf].pending) pending -= order_bytes(order);
   slots_[leaf].pending = false;
+}
+
+void BuddyChunk::count_in(std::array<std::uint64_t, kMaxOrders>* sums) noexcept {
+  for (unsigned order = 0; order <= top_; ++order) {
+    if (sums_ != nullptr) (*sums_)[order] -= free_[order];
+    if (sums != nullptr) (*sums)[order] += free_[order];
+  }
+  sums_ = sums;
 }
 
 void BuddyChunk::find_highest() noexcept {

@@ -182,6 +182,9 @@ class BuddyChunk final : public Carrier {
     return address + leaf * leaf_bytes_;
   }
 
+  /// Adds its free blocks to `sums`, by order, and keeps them up to date there; null: no longer.
+  void count_in(std::array<std::uint64_t, kMaxOrders>* sums) noexcept;
+
   /// The free block at the lowest address that is large enough, cut down to `order`; its first
   /// leaf. O(orders × words). REQUIRES: order <= highest_free().
   std::uint32_t take(unsigned order) noexcept;
@@ -220,6 +223,7 @@ class BuddyChunk final : public Carrier {
   int highest_ = -1;
   std::array<OrderMap, kMaxOrders> maps_{};
   std::array<std::uint32_t, kMaxOrders> free_{};
+  std::array<std::uint64_t, kMaxOrders>* sums_ = nullptr;  // free blocks of many chunks
 };
 
 // Without a virtual call where it is a slab page: it is the hit path.

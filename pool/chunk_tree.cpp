@@ -14,15 +14,15 @@ void pull(BuddyChunk* chunk) noexcept {
       std::max({chunk->highest_free(), highest_below(chunk->left), highest_below(chunk->right)});
 }
 
-void split(BuddyChunk* root, Address address, BuddyChunk** left, BuddyChunk** right) noexcept {
+void split_tree(BuddyChunk* root, Address address, BuddyChunk** left, BuddyChunk** right) noexcept {
   if (root == nullptr) {
     *left = *right = nullptr;
   } else if (root->address < address) {
-    split(root->right, address, &root->right, right);
+    split_tree(root->right, address, &root->right, right);
     *left = root;
     pull(root);
   } else {
-    split(root->left, address, left, &root->left);
+    split_tree(root->left, address, left, &root->left);
     *right = root;
     pull(root);
   }
@@ -43,7 +43,7 @@ BuddyChunk* merge(BuddyChunk* left, BuddyChunk* right) noexcept {
 
 void insert_below(BuddyChunk** root, BuddyChunk* chunk) noexcept {
   if (*root == nullptr || chunk->priority > (*root)->priority) {
-    split(*root, chunk->address, &chunk->left, &chunk->right);
+    split_tree(*root, chunk->address, &chunk->left, &chunk->right);
     *root = chunk;
   } else {
     insert_below(chunk->address < (*root)->address ? &(*root)->left : &(*root)->right, chunk);

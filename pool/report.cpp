@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kHoldersShown = 5;
 
-const char* name_of(const char* tag) { return tag == nullptr ? "(untagged)" : tag; }
+const char* shown_tag(const char* tag) { return tag == nullptr ? "(untagged)" : tag; }
 
 }  // namespace
 
@@ -62,12 +62,9 @@ PoolStats Pool::Impl::stats() {
       stream.points_recorded = state->points_recorded.load(std::memory_order_relaxed);
       stream.points_queried = state->points_queried.load(std::memory_order_relaxed);
       for (std::size_t i = 0; i <= kSlabClasses; ++i) classes[i].add(state->cache.counts()[i]);
-      for (const Carrier* carrier : state->cache.carriers()) {
-        stream.stranded += free_bytes(*carrier) - carrier->pending;
-        if (carrier->kind != Carrier::Kind::buddy) continue;
-        for (unsigned order = 0; order < kMaxOrders; ++order) {
-          free_orders[order] += static_cast<const BuddyChunk*>(carrier)->free_blocks(order);
-        }
+      stream.stranded = state->cache.stranded();
+      for (unsigned order = 0; order < kMaxOrders; ++order) {
+        free_orders[order] += state->cache.free_orders()[order];
       }
       if (state->open) stats.streams.push_back(stream);
     }
@@ -163,7 +160,7 @@ PoolStats Pool::Impl::stats() {
 std::vector<Pool::Impl::Holder> Pool::Impl::holders() {
   std::map<std::string_view, Holder> by_tag;
   const auto add = [&](const char* tag, std::uint64_t bytes) {
-    Holder& holder = by_tag.try_emplace(name_of(tag), Holder{name_of(tag), 0, 0}).first->second;
+    Holder& holder = by_tag.try_emplace(shown_tag(tag), Holder{shown_tag(tag), 0, 0}).first->second;
     ++holder.blocks;
     holder.bytes += bytes;
   };

@@ -45,7 +45,7 @@ void* Pool::Impl::take_small(ClassKey key, const Request& request, StreamState& 
   const auto lock = lock_owner(*foreign.carrier, &owner);
   if (owner == nullptr) return nullptr;  // the pool was closed meanwhile
   const SmallCache::Block block{foreign.carrier, foreign.index};
-  owner->cache.occupy(block, &state, request.bytes, request.tag);
+  owner->cache.occupy_lent(block, &state, request.bytes, request.tag);
   return reinterpret_cast<void*>(foreign.carrier->address_of(foreign.index));
 }
 
@@ -275,8 +275,10 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
     } else if (owner != &state && !keeps) {
       way = Way::foreign;
     }
-    owner->cache.vacate(block);
-    if (way == Way::own) {
+    if (way != Way::own) {
+      owner->cache.lend(block);
+    } else {
+      owner->cache.vacate(block);
       Carrier* empty = owner->cache.give(block, true, keeps ? kNever : owner->next_point);
       const bool idle = empty != nullptr && close_carrier(empty, *owner);
       // An arena's frees need no point, and it is not this stream's counters that are locked then.
@@ -308,7 +310,7 @@ void Pool::Impl::send_home(const SmallCache::Block& block) {
   const auto lock = lock_owner(*block.carrier, &owner);
   if (owner == nullptr) return;  // the pool was closed meanwhile
   const bool keeps = owner->keeps.load(std::memory_order_relaxed);
-  if (Carrier* empty = owner->cache.give(block, keeps, kNever)) close_carrier(empty, *owner);
+  if (Carrier* empty = owner->cache.give_lent(block, keeps, kNever)) close_carrier(empty, *owner);
 }
 
 // Parked blocks join their neighbours; whether that left a handle wholly idle. REQUIRES: the

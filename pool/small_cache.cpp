@@ -76,6 +76,7 @@ void SmallCache::add(Carrier* carrier) {
   counts.bytes += carrier->bytes;
   counts.live += carrier->live;
   counts.live_bytes += carrier->live_bytes;
+  lent_ += away_bytes(*carrier);
   note_pending(static_cast<std::int64_t>(carrier->pending));
   if (carrier->pending > 0) queue(carrier, carrier->last_point);
   if (is_slab(carrier)) {
@@ -83,6 +84,7 @@ void SmallCache::add(Carrier* carrier) {
     if (!page_of(carrier)->full()) link(carrier);
   } else {
     chunks_.insert(chunk_of(carrier));
+    chunk_of(carrier)->count_in(&free_orders_);
     if (carrier->in_use == 0 && spare_chunk_ == nullptr) spare_chunk_ = chunk_of(carrier);
   }
 }
@@ -96,12 +98,14 @@ void SmallCache::remove(Carrier* carrier) noexcept {
   counts.bytes -= carrier->bytes;
   counts.live -= carrier->live;
   counts.live_bytes -= carrier->live_bytes;
+  lent_ -= away_bytes(*carrier);  // nothing of it is parked
   if (is_slab(carrier)) {
     counts.slots -= page_of(carrier)->count();
     if (carrier->listed) unlink(carrier);
     std::replace(spare_pages_.begin(), spare_pages_.end(), carrier, static_cast<Carrier*>(nullptr));
   } else {
     chunks_.erase(chunk_of(carrier));
+    chunk_of(carrier)->count_in(nullptr);
     if (spare_chunk_ == carrier) spare_chunk_ = nullptr;
   }
   if (carrier->queued) unqueue(carrier);
@@ -123,6 +127,7 @@ bool SmallCache::take_foreign(ClassKey key, Foreign* foreign) noexcept {
   if (foreign_[key].empty()) return false;
   *foreign = foreign_[key].pop_back();
   --foreign_count_;
+  foreign_bytes_ -= foreign->bytes;
   note_pending(-static_cast<std::int64_t>(foreign->bytes));
   return true;
 }
@@ -130,6 +135,7 @@ bool SmallCache::take_foreign(ClassKey key, Foreign* foreign) noexcept {
 void SmallCache::add_foreign(ClassKey key, const Foreign& foreign) {
   foreign_[key].push(foreign);
   ++foreign_count_;
+  foreign_bytes_ += foreign.bytes;
   note_pending(static_cast<std::int64_t>(foreign.bytes));
 }
 
@@ -145,9 +151,21 @@ void SmallCache::complete(Point passed, std::vector<Foreign>* home) {
     while (!ring.empty() && ring.front().point <= passed) {
       home->push_back(ring.pop_front());
       --foreign_count_;
+      foreign_bytes_ -= home->back().bytes;
       note_pending(-static_cast<std::int64_t>(home->back().bytes));
     }
   }
+}
+
+std::uint64_t SmallCache::stranded() const noexcept {
+  std::uint64_t bytes = counts_[kSlabClasses].bytes + foreign_bytes_;
+  std::uint64_t live = counts_[kSlabClasses].live_bytes;
+  for (unsigned i = 0; i < kSlabClasses; ++i) {
+    bytes += counts_[i].slots * slab_bytes(i);
+    live += counts_[i].live_bytes;
+  }
+  // What is parked is pending, but not free.
+  return bytes - live - lent_ - pending_;
 }
 
 void SmallCache::requeue(Carrier* carrier, Point point) noexcept {
@@ -171,13 +189,15 @@ void SmallCache::unqueue(Carrier* carrier) noexcept {
 
 std::string SmallCache::validate() const {
   std::array<ClassCounts, kSlabClasses + 1> counts{};
-  std::uint64_t pending = 0;
+  std::array<std::uint64_t, kMaxOrders> free_orders{};
+  std::uint64_t pending = 0, stranded = 0;
   std::size_t queued = 0, listed = 0;
   for (std::size_t i = 0; i < carriers_.size(); ++i) {
     const Carrier* carrier = carriers_[i];
     if (std::string lie = carrier->validate(); !lie.empty()) return lie;
     if (carrier->position != i) return "cache: a carrier does not know its place";
     pending += carrier->pending;
+    stranded += free_bytes(*carrier) - carrier->pending;
     queued += carrier->queued ? 1 : 0;
     if (carrier->pending > 0 && !carrier->queued) return "cache: something pending is not queued";
     const bool slab = is_slab(carrier);
@@ -192,8 +212,12 @@ std::string SmallCache::validate() const {
       of.slots += page->count();
       listed += page->listed ? 1 : 0;
       if (page->listed == page->full()) return "cache: a page is listed wrongly";
+    } else {
+      const auto* chunk = static_cast<const BuddyChunk*>(carrier);
+      for (unsigned of = 0; of < kMaxOrders; ++of) free_orders[of] += chunk->free_blocks(of);
     }
   }
+  if (free_orders != free_orders_) return "cache: free buddy blocks differ from their count";
   for (std::size_t i = 0; i <= kSlabClasses; ++i) {
     if (counts[i].carriers != counts_[i].carriers || counts[i].slots != counts_[i].slots ||
         counts[i].live != counts_[i].live || counts[i].live_bytes != counts_[i].live_bytes ||
@@ -233,6 +257,7 @@ std::string SmallCache::validate() const {
   }
   if (parked != parked_count_) return "cache: parked blocks differ from their count";
   if (foreign != foreign_count_) return "cache: foreign blocks differ from their count";
+  if (stranded != this->stranded()) return "cache: stranded bytes differ from their count";
   if (pending != pending_) return "cache: pending bytes differ from their count";
   if (!chunks_.validate()) return "cache: the tree of chunks is out of order";
   if (spare_chunk_ != nullptr && spare_chunk_->in_use != 0) return "cache: the spare is in use";

@@ -156,6 +156,21 @@ class SmallCache {
     --counts.live;
     counts.live_bytes -= bytes;
   }
+  /// A live block of this cache's carriers leaves: another stream freed it, and has it for now. It
+  /// comes back to be allocated there, or to be given back here.
+  void lend(Block block) noexcept {
+    vacate(block);
+    lent_ += block_bytes(*block.carrier, block.index);
+  }
+  void occupy_lent(Block block, StreamState* user, std::size_t requested,
+                   const char* tag) noexcept {
+    lent_ -= block_bytes(*block.carrier, block.index);
+    occupy(block, user, requested, tag);
+  }
+  [[nodiscard]] Carrier* give_lent(Block block, bool is_pending, Point point) noexcept {
+    lent_ -= block_bytes(*block.carrier, block.index);
+    return give(block, is_pending, point);
+  }
   /// Bytes of a block in use.
   [[nodiscard]] static std::size_t block_bytes(const Carrier& carrier,
                                                std::uint32_t index) noexcept {
@@ -184,6 +199,13 @@ class SmallCache {
   /// [class] of slabs; the last one is of all buddy chunks.
   [[nodiscard]] const std::array<ClassCounts, kSlabClasses + 1>& counts() const noexcept {
     return counts_;
+  }
+  /// Bytes in blocks of its carriers that are free for everybody on its streams, though only this
+  /// cache has them.
+  [[nodiscard]] std::uint64_t stranded() const noexcept;
+  /// Free blocks of its buddy chunks by order.
+  [[nodiscard]] const std::array<std::uint64_t, kMaxOrders>& free_orders() const noexcept {
+    return free_orders_;
   }
   /// Pages, words of bitmaps and chunks that `take` has looked at, in all.
   [[nodiscard]] std::uint64_t probes() const noexcept { return probes_ + chunks_.probes(); }
@@ -260,6 +282,9 @@ class SmallCache {
   std::vector<Carrier*> carriers_;
   std::array<Ring<Foreign>, kClassKeys> foreign_;
   std::size_t foreign_count_ = 0;
+  std::uint64_t foreign_bytes_ = 0;
+  std::uint64_t lent_ = 0;  // bytes of its carriers' blocks that are away, but not parked
+  std::array<std::uint64_t, kMaxOrders> free_orders_{};
   std::uint64_t pending_ = 0, probes_ = 0;
   std::array<ClassCounts, kSlabClasses + 1> counts_{};
 };

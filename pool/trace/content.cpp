@@ -33,14 +33,17 @@ struct Inflater {
 
 }  // namespace
 
-std::string file_content(const std::string& file, std::size_t max_bytes) {
+std::string file_content(const std::string& file, std::size_t max_bytes,
+                         bool (*worth_reading)(std::string_view)) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::string content;
   const auto chunk = std::make_unique<char[]>(kChunk);
   while (in.read(chunk.get(), kChunk) || in.gcount() > 0) {
+    const bool first = content.empty();
     content.append(chunk.get(), static_cast<std::size_t>(in.gcount()));
     if (content.size() > max_bytes) too_long(file, max_bytes, "the file has");
+    if (first && worth_reading != nullptr && !worth_reading(content)) break;
   }
   if (!in.is_open() || in.bad()) {
     const std::string why = errno != 0 ? std::strerror(errno) : "reading failed";

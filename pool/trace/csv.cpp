@@ -8,7 +8,7 @@
 namespace forebay::pool {
 namespace {
 
-constexpr std::string_view kHeader = "time_us,action,id,size,stream";
+constexpr std::string_view kCsvHeader = "time_us,action,id,size,stream";
 
 std::uint64_t number(const TraceBuilder& builder, std::string_view text, const char* column) {
   const auto value = whole<std::uint64_t>(text);
@@ -22,7 +22,7 @@ std::uint64_t number(const TraceBuilder& builder, std::string_view text, const c
 void read_line(TraceBuilder& builder, std::string_view line) {
   std::array<std::string_view, 5> fields;
   if (!split(line, &fields)) {
-    builder.fail("found " + quoted(line) + "; the five columns " + std::string(kHeader) +
+    builder.fail("found " + quoted(line) + "; the five columns " + std::string(kCsvHeader) +
                  " are needed");
   }
   const auto [time, action, id, size, stream] = fields;
@@ -59,8 +59,8 @@ Trace read_csv(std::string_view content, std::string_view name) {
   for (std::string_view line; lines.next(&line);) {
     builder.at(lines.number());
     if (lines.number() == 1 && line.substr(0, 7) == "time_us") {
-      if (line != kHeader) {
-        builder.fail("the columns are " + quoted(line) + "; " + std::string(kHeader) +
+      if (line != kCsvHeader) {
+        builder.fail("the columns are " + quoted(line) + "; " + std::string(kCsvHeader) +
                      " are needed");
       }
       continue;

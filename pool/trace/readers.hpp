@@ -26,8 +26,10 @@ namespace forebay::pool {
                                  const TraceOptions& options);
 [[nodiscard]] bool looks_like_forebay(std::string_view content) noexcept;
 
-/// The content of a file. Throws TraceError, also for more than `max_bytes`.
-[[nodiscard]] std::string file_content(const std::string& file, std::size_t max_bytes);
+/// The content of a file, or its beginning if that is not `worth_reading` on. Throws TraceError,
+/// also for more than `max_bytes`.
+[[nodiscard]] std::string file_content(const std::string& file, std::size_t max_bytes,
+                                       bool (*worth_reading)(std::string_view) = nullptr);
 
 /// gzip, also of several members. Throws TraceError for a damaged or truncated one and for more
 /// than `max_bytes` inside.

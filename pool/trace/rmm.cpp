@@ -8,7 +8,7 @@
 namespace forebay::pool {
 namespace {
 
-constexpr std::string_view kHeader = "Thread,Time,Action,Pointer,Size,Stream";
+constexpr std::string_view kRmmHeader = "Thread,Time,Action,Pointer,Size,Stream";
 constexpr std::int64_t kDay = std::int64_t{86'400} * 1'000'000;
 
 /// Names of pointers and streams. glibc prints null as (nil), and 0x may be missing; what remains
@@ -86,7 +86,7 @@ class Clock {
 void read_line(TraceBuilder& builder, Clock& clock, std::string_view line) {
   std::array<std::string_view, 6> fields;
   if (!split(line, &fields)) {
-    builder.fail("found " + quoted(line) + "; the six columns " + std::string(kHeader) +
+    builder.fail("found " + quoted(line) + "; the six columns " + std::string(kRmmHeader) +
                  " are needed");
   }
   const auto [thread, time, action, pointer, size, stream] = fields;
@@ -127,8 +127,8 @@ Trace read_rmm(std::string_view content, std::string_view name) {
   for (std::string_view line; lines.next(&line);) {
     builder.at(lines.number());
     if (line.substr(0, 7) == "Thread,") {  // again where logs were joined
-      if (line != kHeader) {
-        builder.fail("the columns are " + quoted(line) + "; " + std::string(kHeader) +
+      if (line != kRmmHeader) {
+        builder.fail("the columns are " + quoted(line) + "; " + std::string(kRmmHeader) +
                      " are needed");
       }
       continue;

@@ -11,8 +11,8 @@ using namespace forebay::pool;
 
 namespace {
 
-struct Bench {
-  explicit Bench(std::size_t capacity = 16 * kMiB, std::size_t handle = 4 * kMiB)
+struct BackingBench {
+  explicit BackingBench(std::size_t capacity = 16 * kMiB, std::size_t handle = 4 * kMiB)
       : metered(source), backing(metered, capacity, handle) {
     metered.reserve(256 * kMiB, &base);
   }
@@ -37,7 +37,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("handles have the wanted size, and the last one what is left") {
-  Bench bench(14 * kMiB);
+  BackingBench bench(14 * kMiB);
   REQUIRE(bench.map(0, 8 * kMiB).ok());
   CHECK(bench.made.size() == 2);
   CHECK(bench.source.calls(SourceCall::set_access) == 1);
@@ -49,7 +49,7 @@ TEST_CASE("handles have the wanted size, and the last one what is left") {
 }
 
 TEST_CASE("an idle handle is used before a new one, and one that does not fit gives way") {
-  Bench bench(8 * kMiB);
+  BackingBench bench(8 * kMiB);
   REQUIRE(bench.map(0, 8 * kMiB).ok());
   const std::vector<Mapping> first = bench.made;
   for (const Mapping& mapping : first) {
@@ -71,7 +71,7 @@ TEST_CASE("every call of a mapping may fail, and no handle is lost") {
        {SourceCall::create, SourceCall::map, SourceCall::set_access, SourceCall::unmap}) {
     for (std::uint64_t nth = 1; nth <= 3; ++nth) {
       INFO("call " << static_cast<int>(call) << ", nth " << nth);
-      Bench bench;
+      BackingBench bench;
       bench.source.fail(call, nth, false);
       if (call == SourceCall::unmap) bench.source.fail(SourceCall::set_access, 1, false);
       const SourceResult result = bench.map(0, 12 * kMiB);
@@ -97,7 +97,7 @@ TEST_CASE("every call of a mapping may fail, and no handle is lost") {
 }
 
 TEST_CASE("a handle that cannot be released stays, and the others go") {
-  Bench bench;
+  BackingBench bench;
   REQUIRE(bench.map(0, 16 * kMiB).ok());
   const std::vector<Mapping> all = bench.made;
   for (const Mapping& mapping : all) {
@@ -112,7 +112,7 @@ TEST_CASE("a handle that cannot be released stays, and the others go") {
 }
 
 TEST_CASE("the last mapping inside a range is found") {
-  Bench bench;
+  BackingBench bench;
   REQUIRE(bench.map(0, 16 * kMiB).ok());
   const auto inside = [&](std::size_t begin, std::size_t end) {
     const Mapping* mapping = bench.backing.last_inside(bench.base + begin, bench.base + end);

@@ -9,7 +9,7 @@ using namespace forebay::pool;
 
 namespace {
 
-constexpr Address kBase = Address{1} << 30;
+constexpr Address kBuddyBase = Address{1} << 30;
 
 // A naive model: one flag a leaf. A free aligned block is found by looking at every leaf.
 class Naive {
@@ -34,7 +34,7 @@ class Naive {
 };
 
 struct Driver {
-  explicit Driver(std::size_t leaf) : naive(kChunkBytes / leaf) { chunk.open(kBase, 1, leaf); }
+  explicit Driver(std::size_t leaf) : naive(kChunkBytes / leaf) { chunk.open(kBuddyBase, 1, leaf); }
   bool take(unsigned order) {
     const int lowest = naive.lowest(order);
     REQUIRE((lowest >= 0) == (chunk.highest_free() >= static_cast<int>(order)));
@@ -111,7 +111,7 @@ TEST_CASE("a block is found from any address in it, and nothing where nothing is
   driver.take(0);
   driver.take(2);
   driver.give(0, false);
-  CHECK(driver.chunk.locate(kBase).slot == nullptr);
+  CHECK(driver.chunk.locate(kBuddyBase).slot == nullptr);
   const Address block = driver.chunk.address_of(driver.blocks[0].first);
   CHECK(driver.chunk.locate(block).exact);
   CHECK_FALSE(driver.chunk.locate(block + 300 * kKiB).exact);

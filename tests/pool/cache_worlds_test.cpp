@@ -18,7 +18,7 @@ using forebay::pool::test::kSanitised;
 namespace {
 
 // What happened in all worlds of a test, so that it can say that each of it did.
-struct Tally {
+struct CacheTally {
   std::size_t kept = 0, went_back = 0, own_pending = 0, adopted = 0, suspended = 0;
   std::size_t foreign_taken = 0, went_home = 0, passed = 0, put_off = 0;
 } tally;
@@ -212,7 +212,7 @@ class CacheWorld {
       const SmallCache::Block block{&carrier(i), first(i, part) + b};
       REQUIRE(gone == nullptr);
       if (pending) cache_.vacate(block);
-      gone = cache_.give(block, pending, clock_);
+      gone = pending ? cache_.give(block, true, clock_) : cache_.give_lent(block, false, clock_);
     }
     const Part now{pending ? 'p' : 'f', clock_};
     if (pending) model.point = clock_;
@@ -246,7 +246,7 @@ class CacheWorld {
   bool send_away(unsigned i, unsigned part) {
     if (!models_[i].in || models_[i].parts[part].state != 'u') return false;
     for (std::uint32_t b = 0; b < count(i, part); ++b) {
-      cache_.vacate({&carrier(i), first(i, part) + b});
+      cache_.lend({&carrier(i), first(i, part) + b});
     }
     models_[i].parts[part].state = 'a';
     return true;

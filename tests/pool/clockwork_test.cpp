@@ -42,8 +42,8 @@ class HookedTimeline final : public Timeline {
   SimulatedTimeline& inner_;
 };
 
-struct Bench {
-  Bench() {
+struct ClockworkBench {
+  ClockworkBench() {
     timeline.add_stream(10);
     timeline.add_stream(20);
     a.stream = 10;
@@ -63,7 +63,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("a point covers the frees that carry it, and the next free carries the next one") {
-  Bench bench;
+  ClockworkBench bench;
   CHECK(bench.free_on(bench.a) == 1);
   CHECK(bench.clockwork.try_record(bench.a));
   CHECK(bench.a.uncovered == 0);
@@ -83,7 +83,7 @@ TEST_CASE("a point covers the frees that carry it, and the next free carries the
 }
 
 TEST_CASE("a number whose record failed is covered by the next point") {
-  Bench bench;
+  ClockworkBench bench;
   const Point point = bench.free_on(bench.a);
   bench.timeline.fail_records(1);
   CHECK_FALSE(bench.clockwork.try_record(bench.a));
@@ -95,7 +95,7 @@ TEST_CASE("a number whose record failed is covered by the next point") {
 }
 
 TEST_CASE("passed points are found by few questions") {
-  Bench bench;
+  ClockworkBench bench;
   for (int i = 0; i < 40; ++i) {
     bench.timeline.work(10);
     bench.free_on(bench.a);
@@ -118,7 +118,7 @@ TEST_CASE("passed points are found by few questions") {
 }
 
 TEST_CASE("points under way are bounded") {
-  Bench bench;
+  ClockworkBench bench;
   for (int i = 0; i < 1000; ++i) {
     bench.free_on(bench.a);
     bench.clockwork.try_record(bench.a);
@@ -128,7 +128,7 @@ TEST_CASE("points under way are bounded") {
 }
 
 TEST_CASE("a wait uses the first point that covers, and records one only if none does") {
-  Bench bench;
+  ClockworkBench bench;
   for (int i = 0; i < 3; ++i) {
     bench.timeline.work(10);
     bench.free_on(bench.a);

@@ -21,18 +21,18 @@ using forebay::pool::test::World;
 
 namespace {
 
-constexpr std::size_t kHandle = 2 * kMiB;
+constexpr std::size_t kLadderHandle = 2 * kMiB;
 
 class LadderWorld {
  public:
   static constexpr unsigned kOperations = 13;
 
   explicit LadderWorld(MissPolicy policy)
-      : world_(World::Config{.capacity = 4 * kHandle,
-                             .handle_size = kHandle,
+      : world_(World::Config{.capacity = 4 * kLadderHandle,
+                             .handle_size = kLadderHandle,
                              .slab_max_block = 0,
                              .buddy_max_block = 0,
-                             .soft_limit = 3 * kHandle,
+                             .soft_limit = 3 * kLadderHandle,
                              .on_miss = policy,
                              .point_every_frees = 1,
                              .wait_limit_ms = 0,
@@ -49,7 +49,7 @@ class LadderWorld {
       done_[operation % 2] += done;
       return done > 0;
     }
-    world_.pool.trim(2 * kHandle);
+    world_.pool.trim(2 * kLadderHandle);
     return true;
   }
 
@@ -71,7 +71,7 @@ class LadderWorld {
       add(stream.id);
       add(stream.pending);
     }
-    for (std::size_t at = 0; at < 32 * kHandle; at += kHandle / 2) {
+    for (std::size_t at = 0; at < 32 * kLadderHandle; at += kLadderHandle / 2) {
       text += world_.source->accessible(base_ + at, 512) ? 'm' : '-';
       text += shadow_.waits(base_ + at, 1) ? 'w' : '-';
       text += shadow_.waits(base_ + at, 2) ? 'w' : '-';
@@ -86,7 +86,8 @@ class LadderWorld {
   [[nodiscard]] const World& world() const { return world_; }
 
  private:
-  static constexpr std::size_t kSizes[] = {kHandle / 2, kHandle + kHandle / 2, 3 * kHandle};
+  static constexpr std::size_t kSizes[] = {kLadderHandle / 2, kLadderHandle + kLadderHandle / 2,
+                                           3 * kLadderHandle};
   struct Block {
     Address address;
     std::size_t bytes;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kSizes[] = {1000, 200 * kKiB, 3 * kMiB};  // slab, buddy, span
 
-std::uint64_t work_and_free(World& world, void* block, StreamId stream) {
+std::uint64_t work_then_free(World& world, void* block, StreamId stream) {
   const std::uint64_t work = world.timeline->work(stream);
   REQUIRE(world.pool.try_deallocate(block, stream) == Misuse::none);
   return work;
@@ -57,7 +57,7 @@ TEST_CASE("a block that is free but whose point is not recorded is not ready by 
     void* block = world.pool.allocate(bytes, 1);
     // An earlier life of the same block, with a point that is recorded and passes.
     void* guard = world.pool.allocate(bytes, 1);
-    work_and_free(world, block, 1);
+    work_then_free(world, block, 1);
     // Misses record a point, and learn that it has passed.
     CHECK_THROWS_AS(world.pool.allocate(8 * kMiB, 3), OutOfMemory);
     world.timeline->run_all();
@@ -65,7 +65,7 @@ TEST_CASE("a block that is free but whose point is not recorded is not ready by 
     REQUIRE(world.pool.try_deallocate(guard, 3) == Misuse::none);
     REQUIRE(world.hooks->calls(forebay::pool::test::TimeCall::record) > 0);
     block = world.pool.allocate(bytes, 1);
-    const std::uint64_t work = work_and_free(world, block, 1);
+    const std::uint64_t work = work_then_free(world, block, 1);
     const std::vector<Address> taken = take_all(world, bytes, 2);
     if (covers(taken, bytes, block)) CHECK(world.timeline->ordered(2, 1, work));
     CHECK(world.sound());
@@ -81,11 +81,11 @@ TEST_CASE("a free while a point is being recorded waits for the next one") {
       void* block = world.pool.allocate(bytes, 1);
       // Something that makes the next miss record a point on stream 1.
       void* other = world.pool.allocate(bytes, 1);
-      work_and_free(world, other, 1);
+      work_then_free(world, other, 1);
       std::uint64_t work = 0;
       const auto racing = [&](StreamId stream) {
         REQUIRE(stream == 1);
-        std::thread([&] { work = work_and_free(world, block, 1); }).join();
+        std::thread([&] { work = work_then_free(world, block, 1); }).join();
       };
       (before ? world.hooks->before_record : world.hooks->after_record) = racing;
       CHECK_THROWS_AS(world.pool.allocate(8 * kMiB, 2), OutOfMemory);

@@ -22,10 +22,10 @@ using forebay::pool::test::World;
 
 namespace {
 
-constexpr std::size_t kHandle = 2 * kMiB;
+constexpr std::size_t kWorldHandle = 2 * kMiB;
 
 // What happened in all worlds of a test, so that it can say that each of it did.
-struct Tally {
+struct WorldTally {
   std::size_t adopted = 0;         // a carrier went to another stream with its blocks
   std::size_t foreign = 0;         // a block was freed on another stream than its carrier's
   std::size_t foreign_taken = 0;   // … and taken again there
@@ -35,15 +35,15 @@ struct Tally {
   std::size_t parked = 0;          // a large block was freed and taken again by its stream
   std::size_t parked_lost = 0;     // … or by the other one
   std::size_t refused = 0;
-} tally;
+} world_tally;
 
 class PoolWorld {
  public:
   static constexpr unsigned kOperations = 14;
 
   PoolWorld()
-      : world_(World::Config{.capacity = 2 * kHandle,
-                             .handle_size = kHandle,
+      : world_(World::Config{.capacity = 2 * kWorldHandle,
+                             .handle_size = kWorldHandle,
                              .slab_max_block = 64 * kKiB,
                              .buddy_max_block = kMiB,
                              .point_every_frees = 1,
@@ -121,7 +121,7 @@ class PoolWorld {
     } catch (const OutOfMemory&) {
       // No time passes by itself here.
       REQUIRE_THROWS_AS(world_.pool.allocate(bytes, stream), OutOfMemory);
-      ++tally.refused;
+      ++world_tally.refused;
       return true;
     }
     const auto address = reinterpret_cast<Address>(pointer);
@@ -141,20 +141,20 @@ class PoolWorld {
     for (const MapRange& earlier : before.map) {
       if (!carrier || earlier.address != range.address || earlier.client != range.client) continue;
       stayed = earlier.stream == range.stream;
-      tally.adopted += stayed ? 0 : 1;
+      world_tally.adopted += stayed ? 0 : 1;
     }
     const bool dropped =
         after.slab.pages < before.slab.pages || after.buddy.chunks < before.buddy.chunks;
-    tally.spares_dropped += dropped ? 1 : 0;
+    world_tally.spares_dropped += dropped ? 1 : 0;
     const auto freed = freed_.find(address);
     if (freed != freed_.end()) {
       const bool hit = after.ladder.cache.count > before.ladder.cache.count;
       if (freed->second.foreign) {
-        if (freed->second.on == stream && range.stream != stream) ++tally.foreign_taken;
-        if (freed->second.on != stream && range.stream == stream && stayed) ++tally.home;
+        if (freed->second.on == stream && range.stream != stream) ++world_tally.foreign_taken;
+        if (freed->second.on != stream && range.stream == stream && stayed) ++world_tally.home;
       }
-      if (!carrier && freed->second.on == stream && hit) ++tally.parked;
-      if (!carrier && freed->second.on != stream) ++tally.parked_lost;
+      if (!carrier && freed->second.on == stream && hit) ++world_tally.parked;
+      if (!carrier && freed->second.on != stream) ++world_tally.parked_lost;
     }
   }
 
@@ -182,12 +182,12 @@ class PoolWorld {
     freed_[block.address] = {stream, foreign};
     REQUIRE(world_.pool.try_deallocate(pointer, stream) == Misuse::none);
     if (!counted_) return true;
-    tally.foreign += foreign ? 1 : 0;
+    world_tally.foreign += foreign ? 1 : 0;
     const PoolStats after = world_.pool.stats();
-    tally.spares += (after.slab.pages > 0 && after.slab.blocks == 0) ||
-                            (after.buddy.chunks > 0 && after.buddy.blocks == 0)
-                        ? 1
-                        : 0;
+    world_tally.spares += (after.slab.pages > 0 && after.slab.blocks == 0) ||
+                                  (after.buddy.chunks > 0 && after.buddy.blocks == 0)
+                              ? 1
+                              : 0;
     return true;
   }
   bool use() {
@@ -211,17 +211,17 @@ class PoolWorld {
 }  // namespace
 
 TEST_CASE("every short program of two streams on a pool with slabs and buddies") {
-  tally = {};
+  world_tally = {};
   const std::size_t states = explore<PoolWorld>(PoolWorld::kOperations, kSanitised ? 3 : 5);
   if (kSanitised) return;
   CHECK(states > 20'000);
-  CHECK(tally.adopted > 0);
-  CHECK(tally.foreign > 0);
-  CHECK(tally.foreign_taken > 0);
-  CHECK(tally.home > 0);
-  CHECK(tally.spares > 0);
-  CHECK(tally.spares_dropped > 0);
-  CHECK(tally.parked > 0);
-  CHECK(tally.parked_lost > 0);
-  CHECK(tally.refused > 0);
+  CHECK(world_tally.adopted > 0);
+  CHECK(world_tally.foreign > 0);
+  CHECK(world_tally.foreign_taken > 0);
+  CHECK(world_tally.home > 0);
+  CHECK(world_tally.spares > 0);
+  CHECK(world_tally.spares_dropped > 0);
+  CHECK(world_tally.parked > 0);
+  CHECK(world_tally.parked_lost > 0);
+  CHECK(world_tally.refused > 0);
 }

@@ -7,7 +7,7 @@ using namespace forebay::pool;
 
 namespace {
 
-constexpr Address kBase = Address{1} << 30;
+constexpr Address kSlabBase = Address{1} << 30;
 
 void live(Carrier& carrier, std::uint32_t index, std::size_t bytes) {
   carrier.slot(index).state = SlotState::live;
@@ -27,7 +27,7 @@ void dead(Carrier& carrier, std::uint32_t index, std::size_t bytes) {
 TEST_CASE("every class has pages of whole blocks that waste little") {
   for (unsigned index = 0; index < kSlabClasses; ++index) {
     SlabPage page;
-    page.open(kBase, 1, index);
+    page.open(kSlabBase, 1, index);
     INFO("class " << index << " of " << page.block_bytes());
     CHECK(page.count() >= 8);
     CHECK(page.count() * page.block_bytes() <= page.bytes);
@@ -46,7 +46,7 @@ TEST_CASE("every class has pages of whole blocks that waste little") {
     CHECK(page.validate() == "");
     // The tail belongs to nobody.
     if (page.count() * page.block_bytes() < page.bytes) {
-      CHECK(page.locate(kBase + page.bytes - 1).slot == nullptr);
+      CHECK(page.locate(kSlabBase + page.bytes - 1).slot == nullptr);
     }
   }
 }
@@ -58,7 +58,7 @@ TEST_CASE("every short program on a page of eight blocks takes the lowest free b
   for (unsigned i = 0; i < kLength; ++i) programs *= kOperations;
   for (unsigned program = 0; program < programs; ++program) {
     SlabPage page;
-    page.open(kBase, 1, kClass);
+    page.open(kSlabBase, 1, kClass);
     std::set<std::uint32_t> used;
     std::uint64_t pending = 0;
     std::set<std::uint32_t> waiting;
@@ -104,7 +104,7 @@ TEST_CASE("every short program on a page of eight blocks takes the lowest free b
 
 TEST_CASE("a page that lies is caught") {
   SlabPage page;
-  page.open(kBase, 1, 3);
+  page.open(kSlabBase, 1, 3);
   live(page, page.take(), page.block_bytes());
   CHECK(page.validate() == "");
   SECTION("about a block") { page.slot(0).state = SlotState::free; }

@@ -12,21 +12,21 @@ using namespace forebay::pool;
 
 namespace {
 
-constexpr Address kBase = Address{1} << 30;
+constexpr Address kCacheBase = Address{1} << 30;
 constexpr unsigned kClass = 40;  // large blocks, few a page
 constexpr ClassKey kOrder = kSlabClasses + 1;
 
-struct Bench {
+struct CacheBench {
   SlabPage* page(unsigned class_index = kClass) {
     auto owned = std::make_unique<SlabPage>();
-    owned->open(kBase + carriers.size() * 4 * kMiB, 1, class_index);
+    owned->open(kCacheBase + carriers.size() * 4 * kMiB, 1, class_index);
     carriers.push_back(std::move(owned));
     cache.add(carriers.back().get());
     return static_cast<SlabPage*>(carriers.back().get());
   }
   BuddyChunk* chunk(std::size_t leaf_bytes = 256 * kKiB) {
     auto owned = std::make_unique<BuddyChunk>();
-    owned->open(kBase + carriers.size() * 4 * kMiB, 1, leaf_bytes);
+    owned->open(kCacheBase + carriers.size() * 4 * kMiB, 1, leaf_bytes);
     carriers.push_back(std::move(owned));
     cache.add(carriers.back().get());
     return static_cast<BuddyChunk*>(carriers.back().get());
@@ -67,7 +67,7 @@ TEST_CASE("a ring is a queue that can give back its newest element") {
 }
 
 TEST_CASE("the latest freed buddy block of a size waits whole for the next request of that size") {
-  Bench bench;
+  CacheBench bench;
   BuddyChunk* chunk = bench.chunk();
   const SmallCache::Block first = bench.take(kSlabClasses);
   const SmallCache::Block second = bench.take(kSlabClasses);
@@ -107,7 +107,7 @@ TEST_CASE("the latest freed buddy block of a size waits whole for the next reque
 }
 
 TEST_CASE("the second empty carrier goes back, the first one stays") {
-  Bench bench;
+  CacheBench bench;
   bench.page();
   std::vector<SmallCache::Block> blocks;
   while (const auto block = bench.take(kClass)) blocks.push_back(block);
@@ -129,7 +129,7 @@ TEST_CASE("the second empty carrier goes back, the first one stays") {
 }
 
 TEST_CASE("of two empty chunks the lower one stays") {
-  Bench bench;
+  CacheBench bench;
   bench.chunk();
   const BuddyChunk* upper = bench.chunk();
   std::vector<SmallCache::Block> blocks;
@@ -141,7 +141,7 @@ TEST_CASE("of two empty chunks the lower one stays") {
 }
 
 TEST_CASE("what has passed is pending no more, in the order of the points") {
-  Bench bench;
+  CacheBench bench;
   bench.page();
   bench.chunk();
   std::vector<SmallCache::Block> blocks;
@@ -166,7 +166,7 @@ TEST_CASE("what has passed is pending no more, in the order of the points") {
 }
 
 TEST_CASE("foreign blocks are taken newest first and go home oldest first") {
-  Bench bench;
+  CacheBench bench;
   SlabPage* page = bench.page();
   for (std::uint32_t i = 0; i < 5; ++i) bench.cache.add_foreign(kClass, {page, i, i / 2 + 1, 100});
   CHECK(bench.cache.pending() == 500);
@@ -191,7 +191,7 @@ struct Probes {
 
 // What a `take` looks at while one of `live` blocks goes and another comes, at random.
 Probes churn(ClassKey first, ClassKey last, std::size_t live) {
-  Bench bench;
+  CacheBench bench;
   std::mt19937 random(5);
   std::vector<SmallCache::Block> blocks;
   Probes probes{0, 0};

@@ -12,7 +12,7 @@ using namespace forebay::pool;
 
 namespace {
 
-constexpr Address kBase = Address{1} << 30;
+constexpr Address kEngineBase = Address{1} << 30;
 constexpr std::size_t kUnit = 512;
 
 // A naive model: what each unit of a small island is.
@@ -47,7 +47,7 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
     SpanEngine engine;
     engine.open_owner(1);
     engine.open_owner(2);
-    engine.add_island(kBase, kUnits * kUnit, false);
+    engine.add_island(kEngineBase, kUnits * kUnit, false);
     std::array<Unit, kUnits> model{};
     std::vector<ExtentId> used;
     unsigned rest = program;
@@ -68,7 +68,7 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
         }
         REQUIRE(static_cast<bool>(fit) == (longest >= units));
         if (!fit) continue;
-        const std::size_t at = (fit.address - kBase) / kUnit;
+        const std::size_t at = (fit.address - kEngineBase) / kUnit;
         for (std::size_t u = at; u < at + units; ++u) {
           REQUIRE(model[u].kind == Unit::Kind::free);
           REQUIRE((model[u].stamp.owner == kEverybody || model[u].stamp.owner == owner));
@@ -82,7 +82,7 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
         const Stamp stamp{1 + operation % 2, i / 2 + 1};
         const ExtentId id = used[which];
         used.erase(used.begin() + static_cast<std::ptrdiff_t>(which));
-        const std::size_t at = (engine.at(id).address - kBase) / kUnit;
+        const std::size_t at = (engine.at(id).address - kEngineBase) / kUnit;
         const std::size_t units = engine.at(id).bytes / kUnit;
         for (std::size_t u = at; u < at + units; ++u) model[u] = {Unit::Kind::free, stamp};
         engine.free(id, stamp);
@@ -109,7 +109,7 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
 
 TEST_CASE("a good fit is tight, aligned, and cuts as little as it can") {
   SpanEngine engine;
-  engine.add_island(kBase, 64 * kMiB, false);
+  engine.add_island(kEngineBase, 64 * kMiB, false);
   const auto take = [&](std::size_t bytes, std::size_t alignment = kUnit) {
     return engine.take(engine.find(kEverybody, bytes, alignment), bytes);
   };
@@ -137,7 +137,7 @@ TEST_CASE("a claim that came to nothing is put back as it was") {
   SpanEngine engine;
   engine.open_owner(1);
   engine.open_owner(2);
-  engine.add_island(kBase, 12 * kUnit, false);
+  engine.add_island(kEngineBase, 12 * kUnit, false);
   std::vector<ExtentId> blocks;
   for (int i = 0; i < 4; ++i) {
     blocks.push_back(engine.take(engine.find(kEverybody, 3 * kUnit, kUnit), 3 * kUnit));
@@ -174,7 +174,7 @@ TEST_CASE("what an owner keeps for ever is nobody's prey, and can change hands")
   SpanEngine engine;
   engine.open_owner(1);
   engine.open_owner(2);
-  engine.add_island(kBase, 8 * kUnit, false);
+  engine.add_island(kEngineBase, 8 * kUnit, false);
   const ExtentId block = engine.take(engine.find(kEverybody, 8 * kUnit, kUnit), 8 * kUnit);
   engine.free(block, {1, kNever});
   CHECK_FALSE(engine.find_any_run(kUnit, kUnit));
@@ -192,7 +192,7 @@ TEST_CASE("a hundred thousand operations leave only what lives") {
     SpanEngine engine;
     engine.open_owner(1);
     engine.open_owner(2);
-    engine.add_island(kBase, 256 * kMiB, false);
+    engine.add_island(kEngineBase, 256 * kMiB, false);
     std::vector<ExtentId> live;
     Point point = 1;
     for (unsigned i = 0; i < 100'000; ++i) {
@@ -226,7 +226,7 @@ TEST_CASE("a hundred thousand operations leave only what lives") {
 TEST_CASE("what is put back waits in the order of points, not behind what was freed meanwhile") {
   SpanEngine engine;
   engine.open_owner(1);
-  engine.add_island(kBase, 64 * kMiB, false);
+  engine.add_island(kEngineBase, 64 * kMiB, false);
   const auto take = [&](std::size_t bytes) {
     return engine.take(engine.find(kEverybody, bytes, kUnit), bytes);
   };

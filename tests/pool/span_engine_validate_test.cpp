@@ -2,6 +2,7 @@
 #include <functional>
 #include <string>
 
+#include "forebay/pool/pool.hpp"
 #include "pool/span_engine.hpp"
 #include "tests/support/catch.hpp"
 
@@ -9,17 +10,16 @@ using namespace forebay::pool;
 
 namespace {
 
-constexpr std::size_t kUnitBytes = 512;
-constexpr Address kBase = 0x10000000;
+constexpr Address kBrokenBase = 0x10000000;
 
 // An island of used, everybody's, used, owner 1's, used and hole, in that order.
 struct Island {
   Island() {
     engine.open_owner(1);
-    const ExtentId whole = engine.add_island(kBase, 6 * 8 * kUnitBytes, true);
-    const ExtentId last = engine.take_hole(whole, kBase, 5 * 8 * kUnitBytes);
+    const ExtentId whole = engine.add_island(kBrokenBase, 6 * 8 * kSpanUnit, true);
+    const ExtentId last = engine.take_hole(whole, kBrokenBase, 5 * 8 * kSpanUnit);
     ids[0] = last;
-    for (int i = 1; i < 5; ++i) ids[i] = engine.split(ids[i - 1], 8 * kUnitBytes);
+    for (int i = 1; i < 5; ++i) ids[i] = engine.split(ids[i - 1], 8 * kSpanUnit);
     ids[5] = whole;
     ids[1] = engine.free(ids[1], {kEverybody, 0});
     ids[3] = engine.free(ids[3], {1, 7});
@@ -46,7 +46,7 @@ TEST_CASE("an island that its extents do not tile is found") {
   CHECK(says(told([](SpanEngine& e, const ExtentId* id) { e.at(id[2]).bytes = 0; }), "is empty"));
   CHECK(says(told([](SpanEngine& e, const ExtentId* id) { e.at(id[2]).bytes += 1; }),
              "no multiple of 512"));
-  CHECK(says(told([](SpanEngine& e, const ExtentId* id) { e.at(id[2]).bytes += kUnitBytes; }),
+  CHECK(says(told([](SpanEngine& e, const ExtentId* id) { e.at(id[2]).bytes += kSpanUnit; }),
              "does not touch its successor"));
   CHECK(says(told([](SpanEngine& e, const ExtentId* id) { e.at(id[3]).previous = id[1]; }),
              "not its successor's predecessor"));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "forebay/pool/pool.hpp"
 #include "pool/span_engine.hpp"
 #include "pool/units.hpp"
 #include "tests/pool/effort.hpp"
@@ -14,12 +15,11 @@
 using namespace forebay::pool;
 using forebay::pool::test::IntervalModel;
 using forebay::pool::test::NaivePlacement;
-using Byte = IntervalModel::Byte;
+using ModelByte = IntervalModel::Byte;
 
 namespace {
 
-constexpr Address kBase = Address{1} << 32;
-constexpr std::size_t kUnitBytes = 512;
+constexpr Address kModelBase = Address{1} << 32;
 constexpr Owner kOwners = 3;           // streams 1, 2, 3
 constexpr Owner kArena = kOwners + 1;  // what it frees never passes
 
@@ -32,7 +32,7 @@ struct Setup {
 };
 
 // What a program has done, so that a test can say that it did something.
-struct Tally {
+struct SpanTally {
   std::size_t taken = 0, runs = 0, stolen = 0, placed = 0, undone = 0, refused = 0, weighed = 0;
 };
 
@@ -41,10 +41,10 @@ class Program {
   Program(const Setup& setup, unsigned seed)
       : setup_(setup),
         engine_(setup.cell),
-        model_(kBase, setup.island, IntervalModel::kHole),
+        model_(kModelBase, setup.island, IntervalModel::kHole),
         random_(seed) {
     for (Owner owner = 1; owner <= kArena; ++owner) engine_.open_owner(owner);
-    engine_.add_island(kBase, setup.island, true);
+    engine_.add_island(kModelBase, setup.island, true);
   }
 
   void run(std::size_t operations) {
@@ -60,7 +60,7 @@ class Program {
     }
     finish();
   }
-  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] const SpanTally& tally() const { return tally_; }
 
  private:
   std::size_t pick(std::size_t below) { return random_() % below; }
@@ -68,10 +68,10 @@ class Program {
   std::size_t pick_bytes() {
     std::size_t bytes = 1 + pick(pick(4) == 0 ? setup_.largest : setup_.largest / 16);
     if (pick(4) == 0) bytes = round_up_to_multiple(bytes, setup_.granule);
-    return round_up(bytes, kUnitBytes);
+    return round_up(bytes, kSpanUnit);
   }
   std::size_t pick_alignment() {
-    return pick(4) != 0 ? kUnitBytes : kUnitBytes << pick(log2_floor(setup_.cell / kUnitBytes) + 2);
+    return pick(4) != 0 ? kSpanUnit : kSpanUnit << pick(log2_floor(setup_.cell / kSpanUnit) + 2);
   }
 
   void step() {
@@ -106,15 +106,15 @@ class Program {
   void allocate() {
     const Owner owner = pick(8) == 0 ? kArena : pick_owner();
     const std::size_t bytes = pick_bytes(), alignment = pick_alignment();
-    const auto mine = [owner](const Byte& byte) { return byte.free_for(owner); };
+    const auto mine = [owner](const ModelByte& byte) { return byte.free_for(owner); };
     Fit fit = pick(4) == 0 ? engine_.find_lowest(owner, bytes, alignment)
                            : engine_.find(owner, bytes, alignment);
     if (!fit) {
       // A range of a higher bin than the block with its alignment is never missed.
-      REQUIRE(engine_.largest_free() < (bytes + alignment) / 16 * 17 + 2 * kUnitBytes);
+      REQUIRE(engine_.largest_free() < (bytes + alignment) / 16 * 17 + 2 * kSpanUnit);
       fit = engine_.find_run(owner, bytes, alignment, 1'000'000);
       tally_.runs += fit ? 1 : 0;
-      if (!fit && alignment == kUnitBytes) REQUIRE_FALSE(a_run_has(owner, bytes));
+      if (!fit && alignment == kSpanUnit) REQUIRE_FALSE(a_run_has(owner, bytes));
     }
     if (fit) {
       take(fit, bytes, alignment, mine);
@@ -132,7 +132,7 @@ class Program {
     std::size_t run = 0;
     bool own = false, found = false;
     engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
-      if (!Byte{extent.state, extent.stamp}.free_for(owner)) {
+      if (!ModelByte{extent.state, extent.stamp}.free_for(owner)) {
         run = 0;
         own = false;
         return;
@@ -160,17 +160,17 @@ class Program {
   }
 
   void steal(std::size_t bytes, std::size_t alignment) {
-    const auto free = [](const Byte& byte) {
+    const auto free = [](const ModelByte& byte) {
       return byte.state == ExtentState::free && byte.stamp.point != kNever;
     };
     const Owner victim = pick_owner();
     Fit fit = pick(2) == 0 ? engine_.find_oldest(victim, bytes, alignment) : Fit{};
     if (fit) {
       take(fit, bytes, alignment,
-           [&](const Byte& byte) { return free(byte) && byte.free_for(victim); });
+           [&](const ModelByte& byte) { return free(byte) && byte.free_for(victim); });
     } else {
       fit = engine_.find_any_run(bytes, alignment);
-      if (alignment == kUnitBytes) {
+      if (alignment == kSpanUnit) {
         REQUIRE(static_cast<bool>(fit) == (model_.longest(free) >= bytes));
       }
       if (!fit) {
@@ -192,7 +192,7 @@ class Program {
       REQUIRE((place.first != kNoExtent) == best.has_value());
       if (best && place.fill == 0) {
         // Rounded down to its alignment it ends before the hole, in ranges that no search joined.
-        REQUIRE(alignment > kUnitBytes);
+        REQUIRE(alignment > kSpanUnit);
       } else if (best) {
         REQUIRE(place.fill == best->fill);
         REQUIRE(place.broken == best->broken);
@@ -202,7 +202,7 @@ class Program {
     }
     if (place.first == kNoExtent) return false;
     REQUIRE(place.address % alignment == 0);
-    REQUIRE(model_.every(place.address, bytes, [owner](const Byte& byte) {
+    REQUIRE(model_.every(place.address, bytes, [owner](const ModelByte& byte) {
       return byte.state == ExtentState::hole || byte.free_for(owner);
     }));
     const std::size_t extra = pick(4) == 0 ? cell * pick(4) : 0;
@@ -227,7 +227,7 @@ class Program {
     }
     const Fit fit = engine_.fit_at(first, owner, place.address, bytes);
     REQUIRE(fit);
-    take(fit, bytes, alignment, [owner](const Byte& byte) { return byte.free_for(owner); });
+    take(fit, bytes, alignment, [owner](const ModelByte& byte) { return byte.free_for(owner); });
     return true;
   }
 
@@ -252,8 +252,9 @@ class Program {
       reached += part.bytes;
       if (part.pieces.empty()) {
         filled += part.bytes;
-        REQUIRE(model_.every(part.address, part.bytes,
-                             [](const Byte& byte) { return byte.state == ExtentState::hole; }));
+        REQUIRE(model_.every(part.address, part.bytes, [](const ModelByte& byte) {
+          return byte.state == ExtentState::hole;
+        }));
       }
       Address piece_at = part.address;
       for (const Piece& piece : part.pieces) {
@@ -264,7 +265,7 @@ class Program {
     }
     REQUIRE(filled >= place.fill);
     REQUIRE(filled <= place.fill + extra);
-    if (filled > place.fill) REQUIRE(reached <= kBase + setup_.island);
+    if (filled > place.fill) REQUIRE(reached <= kModelBase + setup_.island);
   }
 
   void free_one() {
@@ -273,9 +274,9 @@ class Program {
     used_[at] = used_.back();
     used_.pop_back();
     const Address address = engine_.at(id).address;
-    if (pick(8) == 0 && engine_.at(id).bytes > kUnitBytes) {
-      const std::size_t units = engine_.at(id).bytes / kUnitBytes;
-      const ExtentId rest = engine_.split(id, (1 + pick(units - 1)) * kUnitBytes);
+    if (pick(8) == 0 && engine_.at(id).bytes > kSpanUnit) {
+      const std::size_t units = engine_.at(id).bytes / kSpanUnit;
+      const ExtentId rest = engine_.split(id, (1 + pick(units - 1)) * kSpanUnit);
       used_.push_back(rest);
     }
     const std::size_t bytes = engine_.at(id).bytes;
@@ -302,8 +303,8 @@ class Program {
   void try_and_undo() {
     const Owner owner = pick_owner();
     const std::size_t bytes = pick_bytes();
-    Fit fit = engine_.find_run(owner, bytes, kUnitBytes, 100);
-    if (!fit) fit = engine_.find(owner, bytes, kUnitBytes);
+    Fit fit = engine_.find_run(owner, bytes, kSpanUnit, 100);
+    if (!fit) fit = engine_.find(owner, bytes, kSpanUnit);
     if (!fit) return;
     std::vector<Piece> pieces;
     engine_.pieces(fit, bytes, pieces);
@@ -318,7 +319,7 @@ class Program {
     if (!fit) return;
     const std::size_t bytes = setup_.granule;
     REQUIRE(model_.every(fit.address, bytes,
-                         [](const Byte& byte) { return byte.free_for(kEverybody); }));
+                         [](const ModelByte& byte) { return byte.free_for(kEverybody); }));
     model_.set(fit.address, bytes, IntervalModel::kHole);
     engine_.make_hole(engine_.take(fit, bytes));
   }
@@ -332,7 +333,7 @@ class Program {
   void inherit() {
     const Owner owner = pick_owner();
     const Stamp stamp{owner, points_[owner]};
-    model_.change([&](Byte& byte) {
+    model_.change([&](ModelByte& byte) {
       if (byte.state == ExtentState::free && byte.stamp.owner == kArena) byte.stamp = stamp;
     });
     engine_.restamp(kArena, stamp);
@@ -342,7 +343,7 @@ class Program {
   void check_everything() {
     REQUIRE(engine_.validate() == "");
     REQUIRE(model_.compare(engine_) == "");
-    const auto common = [](const Byte& byte) { return byte.free_for(kEverybody); };
+    const auto common = [](const ModelByte& byte) { return byte.free_for(kEverybody); };
     REQUIRE(engine_.counts().free <= model_.count(common));
     REQUIRE(engine_.largest_free() <= model_.longest(common));
     std::uint64_t largest = 0;
@@ -370,7 +371,7 @@ class Program {
   Point points_[kArena + 1] = {0, 1, 1, 1, 1};
   std::vector<ExtentId> used_;
   std::size_t used_bytes_ = 0;
-  Tally tally_;
+  SpanTally tally_;
 };
 
 void run_seeds(const Setup& setup, unsigned first) {
@@ -378,7 +379,7 @@ void run_seeds(const Setup& setup, unsigned first) {
     INFO("seed " << seed);
     Program program(setup, seed);
     program.run(forebay::pool::test::operations(1'000'000, 10'000));
-    const Tally& tally = program.tally();
+    const SpanTally& tally = program.tally();
     CHECK(tally.taken > 100);
     CHECK(tally.runs > 0);
     CHECK(tally.stolen > 0);

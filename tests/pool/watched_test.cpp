@@ -31,7 +31,8 @@ World::Config with_quarantine(std::size_t bytes, bool fill = true) {
 Address at(const void* block) { return reinterpret_cast<Address>(block); }
 
 // Sizes of slab, buddy and span blocks; also ones that fill their class to the last byte.
-const std::vector<std::size_t> kSizes = {1, 256, 1000, 65536, 200'000, kMiB, 3 * kMiB, 5'000'000};
+const std::vector<std::size_t> kWatchedSizes = {1,       256,  1000,     65536,
+                                                200'000, kMiB, 3 * kMiB, 5'000'000};
 
 }  // namespace
 
@@ -42,7 +43,7 @@ TEST_CASE("a write behind a block is found at its free, counted, and told") {
     config.mode = mode;
     World world(config);
     unsigned found = 0;
-    for (const std::size_t bytes : kSizes) {
+    for (const std::size_t bytes : kWatchedSizes) {
       for (const std::size_t offset : {std::size_t{0}, std::size_t{13}, std::size_t{63}}) {
         INFO(bytes << " + " << offset);
         void* block = world.pool.allocate(bytes, 1, {.tag = "weights"});
@@ -88,7 +89,7 @@ TEST_CASE("blocks are filled on their streams when they come and when they go") 
   World::Config config = with_tools();
   config.fill = true;
   World world(config);
-  for (const std::size_t bytes : kSizes) {
+  for (const std::size_t bytes : kWatchedSizes) {
     void* block = world.pool.allocate(bytes, 2);
     CHECK(world.tools->last_stream == 2);
     CHECK(world.tools->peek(block, 0) == BlockWatch::kFresh);
@@ -220,7 +221,7 @@ TEST_CASE("a guarded block ends where no memory is") {
   World::Config config;
   config.guard_sample = 1;
   World world(config);
-  for (const std::size_t bytes : kSizes) {
+  for (const std::size_t bytes : kWatchedSizes) {
     INFO(bytes);
     auto* block = static_cast<char*>(world.pool.allocate(bytes, 1));
     CHECK(at(block) % kMinAlignment == 0);

@@ -1,6 +1,7 @@
 // A block goes to another process and back, on a fake libcuda.so.1.
 #include "tests/support/cuda_share.hpp"
 
+#include "pool/units.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_driver.hpp"
 
@@ -8,7 +9,7 @@ using namespace forebay;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using pool::kMiB;
 
 void shares(std::size_t before, std::size_t bytes) {
   test::FakeDriver driver;

@@ -26,11 +26,11 @@ constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
 constexpr std::int64_t kHour = 3'600'000'000'000;
 
 /// A cache on a folder of its own, with what it warned of.
-struct Bench {
-  explicit Bench(std::uint64_t max_bytes = kPlenty, std::uint32_t max_entries = 1000)
+struct FolderBench {
+  explicit FolderBench(std::uint64_t max_bytes = kPlenty, std::uint32_t max_entries = 1000)
       : path(folder.path()), cache(options(max_bytes, max_entries)) {}
-  explicit Bench(const fs::path& place, std::uint64_t max_bytes = kPlenty,
-                 std::uint32_t max_entries = 1000)
+  explicit FolderBench(const fs::path& place, std::uint64_t max_bytes = kPlenty,
+                       std::uint32_t max_entries = 1000)
       : path(place), cache(options(max_bytes, max_entries)) {}
 
   DiskCache::Options options(std::uint64_t max_bytes, std::uint32_t max_entries) {
@@ -86,19 +86,19 @@ bool enter_own_mounts() {
   return true;
 }
 
-std::size_t files_in(const fs::path& path) {
+std::size_t files_below(const fs::path& path) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), {}));
 }
 
 }  // namespace
 
 TEST_CASE("what was stored is found, by this cache and the next on the folder") {
-  Bench bench;
+  FolderBench bench;
   CHECK_FALSE(bench.has("a"));
   CHECK(bench.put("a"));
   CHECK(bench.has("a"));
   CHECK_FALSE(bench.has("b"));
-  Bench next(bench.path);
+  FolderBench next(bench.path);
   CHECK(next.has("a"));
   CHECK(bench.doubtful + next.doubtful == 0);
   CHECK(bench.warnings.empty());
@@ -106,12 +106,12 @@ TEST_CASE("what was stored is found, by this cache and the next on the folder") 
 
 TEST_CASE("a cache that is not used touches nothing") {
   const TemporaryFolder top;
-  { const Bench bench(top.path() / "cache"); }
-  CHECK(files_in(top.path()) == 0);
+  { const FolderBench bench(top.path() / "cache"); }
+  CHECK(files_below(top.path()) == 0);
 }
 
 TEST_CASE("what is damaged is deleted, made again and right again") {
-  Bench bench;
+  FolderBench bench;
   REQUIRE(bench.put("a"));
   const std::string good = test::read_file(bench.file("a"));
   std::vector<std::string> damaged;
@@ -139,7 +139,7 @@ TEST_CASE("what is damaged is deleted, made again and right again") {
 }
 
 TEST_CASE("made from nothing is a material too") {
-  Bench bench;
+  FolderBench bench;
   test::write_file(bench.file(""), "damaged");
   CHECK_FALSE(bench.has(""));
   CHECK(bench.doubtful == 1);
@@ -148,7 +148,7 @@ TEST_CASE("made from nothing is a material too") {
 }
 
 TEST_CASE("a right entry in another's place is not taken for it") {
-  Bench bench;
+  FolderBench bench;
   REQUIRE(bench.put("a"));
   // As if the digests of both collided.
   fs::copy_file(bench.file("a"), bench.file("b"));
@@ -159,8 +159,8 @@ TEST_CASE("a right entry in another's place is not taken for it") {
 }
 
 TEST_CASE("links and folders in an entry's place are replaced") {
-  Bench bench;
-  test::write_file(bench.path / "target", cache_entry::encode("a", Bench::content("a")));
+  FolderBench bench;
+  test::write_file(bench.path / "target", cache_entry::encode("a", FolderBench::content("a")));
   fs::create_symlink("target", bench.file("a"));
   CHECK_FALSE(bench.has("a"));
   CHECK(bench.put("a"));
@@ -177,7 +177,7 @@ TEST_CASE("links and folders in an entry's place are replaced") {
 }
 
 TEST_CASE("a folder with content in an entry's place costs that entry alone") {
-  Bench bench;
+  FolderBench bench;
   fs::create_directories(bench.file("a") / "precious");
   for (int i = 0; i < 2; ++i) {
     CHECK_FALSE(bench.has("a"));
@@ -191,7 +191,7 @@ TEST_CASE("a folder with content in an entry's place costs that entry alone") {
 }
 
 TEST_CASE("a rejected entry is gone") {
-  Bench bench;
+  FolderBench bench;
   REQUIRE(bench.put("a"));
   bench.cache.reject("a");
   bench.cache.reject("b");
@@ -200,7 +200,7 @@ TEST_CASE("a rejected entry is gone") {
 }
 
 TEST_CASE("the least recently used entries go first, an eighth beyond the limit") {
-  Bench bench(kPlenty, 16);
+  FolderBench bench(kPlenty, 16);
   for (int i = 0; i < 16; ++i) {
     REQUIRE(bench.put(std::to_string(i)));
     bench.age(std::to_string(i), (20 - i) * kHour);
@@ -209,15 +209,16 @@ TEST_CASE("the least recently used entries go first, an eighth beyond the limit"
   CHECK(bench.has("0"));  // which makes it the newest
   CHECK(bench.put("new"));
   CHECK(bench.evicted == 3);  // 17 are there, 14 stay
-  CHECK(files_in(bench.path) == 14);
+  CHECK(files_below(bench.path) == 14);
   for (const char* gone : {"1", "2", "3"}) CHECK_FALSE(bench.has(gone));
   for (const char* kept : {"0", "4", "15", "new"}) CHECK(bench.has(kept));
 }
 
 TEST_CASE("bytes are bounded, and what alone exceeds the bound is not written") {
   const std::string name(7, 'n');
-  const std::uint64_t each = cache_entry::kHeaderBytes + 8 + Bench::content(name + "0").size();
-  Bench bench(20 * each, 1000);
+  const std::uint64_t each =
+      cache_entry::kHeaderBytes + 8 + FolderBench::content(name + "0").size();
+  FolderBench bench(20 * each, 1000);
   std::uint64_t most = 0;
   for (int i = 0; i < 100; ++i) {
     REQUIRE(bench.put(name + static_cast<char>('0' + i)));
@@ -232,20 +233,20 @@ TEST_CASE("bytes are bounded, and what alone exceeds the bound is not written") 
 }
 
 TEST_CASE("what other processes wrote counts too") {
-  Bench bench(kPlenty, 48);
+  FolderBench bench(kPlenty, 48);
   REQUIRE(bench.put("first"));
-  Bench other(bench.path, kPlenty, 1000);
+  FolderBench other(bench.path, kPlenty, 1000);
   for (int i = 0; i < 40; ++i) REQUIRE(other.put(std::to_string(i)));
   for (int i = 0; i < 31; ++i) REQUIRE(bench.put("mine" + std::to_string(i)));
   CHECK(bench.evicted == 0);
-  CHECK(files_in(bench.path) == 72);
+  CHECK(files_below(bench.path) == 72);
   REQUIRE(bench.put("last"));  // the 32nd after the first, with which it counts again
   CHECK(bench.evicted == 73 - 42);
-  CHECK(files_in(bench.path) == 42);
+  CHECK(files_below(bench.path) == 42);
 }
 
 TEST_CASE("what was just written stays, and what cannot be removed is not counted as evicted") {
-  Bench bench(kPlenty, 16);
+  FolderBench bench(kPlenty, 16);
   for (int i = 0; i < 16; ++i) {
     REQUIRE(bench.put(std::to_string(i)));
     bench.age(std::to_string(i), -(i + 1) * kHour / 2);  // by a clock that is ahead
@@ -257,11 +258,11 @@ TEST_CASE("what was just written stays, and what cannot be removed is not counte
   CHECK(fs::exists(bench.file("new")));
   CHECK(fs::exists(bench.file("0") / "precious"));
   CHECK(bench.evicted == 2);  // of three that had to go
-  CHECK(files_in(bench.path) == 15);
+  CHECK(files_below(bench.path) == 15);
 }
 
 TEST_CASE("stamps from the future grow old first, those a little ahead do not") {
-  Bench bench(kPlenty, 16);
+  FolderBench bench(kPlenty, 16);
   for (int i = 0; i < 16; ++i) {
     REQUIRE(bench.put(std::to_string(i)));
     bench.age(std::to_string(i), (16 - i) * kHour);
@@ -279,15 +280,15 @@ TEST_CASE("stamps from the future grow old first, those a little ahead do not") 
 }
 
 TEST_CASE("files of writers that were killed are swept when they are old, and never read") {
-  Bench bench;
+  FolderBench bench;
   const fs::path old = bench.path / ".forebay-tmp-1-2-3-4";
   const fs::path fresh = bench.path / ".forebay-tmp-5-6-7-8";
   const fs::path future = bench.path / ".forebay-tmp-9-9-9-9";
   for (const fs::path& file : {old, fresh, future}) test::write_file(file, "half an entry");
   test::write_file(bench.path / "notes.txt", "text");
-  Bench::age_file(old, kHour);
-  Bench::age_file(future, -48 * kHour);
-  Bench::age_file(bench.path / "notes.txt", 1000 * kHour);
+  FolderBench::age_file(old, kHour);
+  FolderBench::age_file(future, -48 * kHour);
+  FolderBench::age_file(bench.path / "notes.txt", 1000 * kHour);
   CHECK(bench.put("a"));
   CHECK_FALSE(fs::exists(old));
   CHECK_FALSE(fs::exists(future));
@@ -296,13 +297,13 @@ TEST_CASE("files of writers that were killed are swept when they are old, and ne
 }
 
 TEST_CASE("a cache that is cleared or removed while in use goes on") {
-  Bench bench;
+  FolderBench bench;
   REQUIRE(bench.put("a"));
   fs::remove(bench.file("a"));
   CHECK_FALSE(bench.has("a"));
   CHECK(bench.put("a"));
   const TemporaryFolder top;
-  Bench in_folder(top.path() / "cache");
+  FolderBench in_folder(top.path() / "cache");
   REQUIRE(in_folder.put("a"));
   fs::remove_all(in_folder.path);
   CHECK_FALSE(in_folder.has("a"));
@@ -317,7 +318,7 @@ TEST_CASE("a cache that is cleared or removed while in use goes on") {
 TEST_CASE("without a folder to be had, nothing is kept and one line says so") {
   const TemporaryFolder top;
   test::write_file(top.path() / "file", "text");
-  const auto check = [](Bench& bench, const char* says) {
+  const auto check = [](FolderBench& bench, const char* says) {
     for (int i = 0; i < 3; ++i) {
       CHECK_FALSE(bench.put("a"));
       CHECK_FALSE(bench.has("a"));
@@ -328,29 +329,29 @@ TEST_CASE("without a folder to be had, nothing is kept and one line says so") {
     INFO(bench.warnings[0]);
     CHECK(bench.warnings[0].find(says) != std::string::npos);
   };
-  Bench file(top.path() / "file" / "cache");
+  FolderBench file(top.path() / "file" / "cache");
   check(file, "Not a directory");
-  Bench missing(top.path() / "a" / "b" / "c");
+  FolderBench missing(top.path() / "a" / "b" / "c");
   check(missing, "No such file");
   fs::create_directory(top.path() / "open");
   fs::permissions(top.path() / "open", fs::perms::all);
-  Bench open(top.path() / "open");
+  FolderBench open(top.path() / "open");
   check(open, "others may write to it");
   const Variable xdg("XDG_CACHE_HOME", {});
   {
     const Variable home("HOME", {});
-    Bench homeless{fs::path()};
+    FolderBench homeless{fs::path()};
     check(homeless, "neither XDG_CACHE_HOME nor HOME");
   }
   const Variable home("HOME", "/nonexistent/home");
-  Bench lost{fs::path()};
+  FolderBench lost{fs::path()};
   check(lost, "/nonexistent/home/.cache");
   CHECK_FALSE(fs::exists("/nonexistent"));
 }
 
 TEST_CASE(
     "a folder that may not be written still serves, and one line says that it grows no more") {
-  Bench bench;
+  FolderBench bench;
   REQUIRE(bench.put("a"));
   if (::geteuid() == 0) {
     for (const fs::path& file : {bench.file("a"), bench.path}) {
@@ -359,7 +360,7 @@ TEST_CASE(
   }
   const Unprivileged now;
   REQUIRE(::chmod(bench.path.c_str(), 0500) == 0);
-  Bench next(bench.path);
+  FolderBench next(bench.path);
   CHECK(next.has("a"));
   for (int i = 0; i < 3; ++i) CHECK_FALSE(next.put("b"));
   CHECK(next.has("a"));
@@ -370,7 +371,7 @@ TEST_CASE(
 }
 
 TEST_CASE("beyond the process's limit on files nothing is written, with one line") {
-  Bench bench;
+  FolderBench bench;
   const test::Ended ended = test::in_child([&] {
     const rlimit limit{100, 100};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
@@ -381,7 +382,7 @@ TEST_CASE("beyond the process's limit on files nothing is written, with one line
                : 3;
   });
   CHECK(ended.code == 0);
-  CHECK(files_in(bench.path) == 0);
+  CHECK(files_below(bench.path) == 0);
 }
 
 TEST_CASE("a full disk ends the writing with one line, and what is there stays right") {
@@ -393,7 +394,7 @@ TEST_CASE("a full disk ends the writing with one line, and what is there stays r
     if (::mount("none", top.path().c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0) {
       return kNoMount;
     }
-    Bench bench(top.path() / "cache");
+    FolderBench bench(top.path() / "cache");
     const std::string large(60'000, 'x');
     int written = 0;
     while (bench.cache.store(std::to_string(written), large).written) ++written;
@@ -403,7 +404,7 @@ TEST_CASE("a full disk ends the writing with one line, and what is there stays r
     for (int i = 0; i < written; ++i) {
       if (bench.cache.load(std::to_string(i)).content != large) return 4;
     }
-    if (files_in(bench.path) != static_cast<std::size_t>(written)) return 5;
+    if (files_below(bench.path) != static_cast<std::size_t>(written)) return 5;
     if (bench.put("small") || bench.warnings.size() != 1) return 6;
     return 0;
   });
@@ -416,7 +417,7 @@ TEST_CASE("a full disk ends the writing with one line, and what is there stays r
 }
 
 TEST_CASE("threads share a cache") {
-  Bench bench(kPlenty, 32);
+  FolderBench bench(kPlenty, 32);
   std::vector<std::thread> threads;
   std::atomic<unsigned> wrong{0};
   for (int t = 0; t < 8; ++t) {
@@ -424,19 +425,20 @@ TEST_CASE("threads share a cache") {
       for (int i = 0; i < 60; ++i) {
         const std::string material = std::to_string((i * 7 + t) % 50);
         const DiskCache::Found found = bench.cache.load(material);
-        wrong += found.doubtful || (found.content && *found.content != Bench::content(material));
-        if (!found.content) (void)bench.cache.store(material, Bench::content(material));
+        wrong +=
+            found.doubtful || (found.content && *found.content != FolderBench::content(material));
+        if (!found.content) (void)bench.cache.store(material, FolderBench::content(material));
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
-  CHECK(files_in(bench.path) <= 32);
+  CHECK(files_below(bench.path) <= 32);
   CHECK(bench.warnings.empty());
 }
 
 TEST_CASE("a cache that somebody clears all the time loses entries and nothing else") {
-  Bench bench;
+  FolderBench bench;
   std::atomic<bool> done{false};
   std::thread clearing([&] {
     const auto folder = CacheFolder::open(bench.path, CacheFolder::Missing::refuse).folder;

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "forebay/pool/simulated.hpp"
+#include "pool/units.hpp"
 #include "runtime/config_keys.hpp"
 #include "runtime/host/host_source.hpp"
 #include "runtime/host/host_timeline.hpp"
@@ -13,7 +14,7 @@ using namespace forebay;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using pool::kMiB;
 constexpr std::size_t kGiB = kMiB << 10;
 
 /// The message of the exception that this configuration leads to; empty for none.

@@ -15,7 +15,7 @@ using test::FakeDevice;
 
 namespace {
 
-Config small() {
+Config small_runtime() {
   Config config;
   config.pool.capacity = std::size_t{64} << 20;
   return config;
@@ -28,7 +28,7 @@ struct FakePlatform {
   int opened = 0;
   std::vector<std::weak_ptr<Device>> devices = {};
 
-  Runtime runtime(const Config& config = small()) {
+  Runtime runtime(const Config& config = small_runtime()) {
     return Runtime::Impl::make(config, {[this] {
                                           ++listed;
                                           return reports;
@@ -42,7 +42,7 @@ struct FakePlatform {
   }
 };
 
-std::vector<DeviceReport> two_devices() {
+std::vector<DeviceReport> two_reports() {
   return {{"cuda:0", "Broken", false, "it fell off the bus"}, {"cuda:1", "Whole", true, "64 MiB"}};
 }
 
@@ -58,7 +58,7 @@ std::string refusal(Runtime& runtime, std::string_view id) {
 }  // namespace
 
 TEST_CASE("The host is there on every machine, and described") {
-  Runtime runtime = Runtime::create(small());
+  Runtime runtime = Runtime::create(small_runtime());
   const auto reports = runtime.devices();
   REQUIRE_FALSE(reports.empty());
   CHECK(reports[0].id == "host");
@@ -67,11 +67,11 @@ TEST_CASE("The host is there on every machine, and described") {
   Device& host = runtime.device("host");
   CHECK(host.id() == "host");
   CHECK(&runtime.device("host") == &host);
-  CHECK(host.config().pool.capacity == small().pool.capacity);
+  CHECK(host.config().pool.capacity == small_runtime().pool.capacity);
 }
 
 TEST_CASE("auto and cuda mean the first device that can be used") {
-  FakePlatform platform{two_devices()};
+  FakePlatform platform{two_reports()};
   Runtime runtime = platform.runtime();
   CHECK(platform.opened == 0);
   Device& device = runtime.device();
@@ -100,7 +100,7 @@ TEST_CASE("auto means the host where no CUDA device can be used") {
 }
 
 TEST_CASE("A device that is not there or cannot be used is refused with what is there") {
-  FakePlatform platform{two_devices()};
+  FakePlatform platform{two_reports()};
   Runtime runtime = platform.runtime();
   CHECK(
       refusal(runtime, "cuda:0")
@@ -117,7 +117,7 @@ TEST_CASE("A device that is not there or cannot be used is refused with what is 
 }
 
 TEST_CASE("A device of this machine's that cannot be used is refused with the machine's reason") {
-  Runtime runtime = Runtime::create(small());
+  Runtime runtime = Runtime::create(small_runtime());
   const auto reports = runtime.devices();
   REQUIRE(reports.size() >= 2);
   for (std::size_t i = 1; i < reports.size(); ++i) {
@@ -130,7 +130,7 @@ TEST_CASE("A device of this machine's that cannot be used is refused with the ma
 }
 
 TEST_CASE("What is no device's id is refused on one line without looking for devices") {
-  FakePlatform platform{two_devices()};
+  FakePlatform platform{two_reports()};
   Runtime runtime = platform.runtime();
   for (const std::string id : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda: 1",
                                "CUDA:0", "host:0", "cuda:0\n", "\x01"}) {
@@ -147,17 +147,18 @@ TEST_CASE("What is no device's id is refused on one line without looking for dev
 TEST_CASE("A device that cannot be opened can be tried again") {
   int tries = 0;
   Runtime runtime = Runtime::Impl::make(
-      small(), {two_devices, [&](int index, const Config& config) -> std::shared_ptr<Device> {
-                  if (++tries == 1) throw DeviceError("out of luck");
-                  return std::make_shared<FakeDevice>(index, config);
-                }});
+      small_runtime(),
+      {two_reports, [&](int index, const Config& config) -> std::shared_ptr<Device> {
+         if (++tries == 1) throw DeviceError("out of luck");
+         return std::make_shared<FakeDevice>(index, config);
+       }});
   CHECK(refusal(runtime, "cuda:1") == "out of luck");
   CHECK(runtime.device("cuda:1").id() == "cuda:1");
   CHECK(tries == 2);
 }
 
 TEST_CASE("Threads that come first together open a device once") {
-  FakePlatform platform{two_devices()};
+  FakePlatform platform{two_reports()};
   Runtime runtime = platform.runtime();
   std::vector<std::thread> threads;
   std::vector<Device*> seen(8);
@@ -176,7 +177,7 @@ TEST_CASE("A configuration out of range is refused before anything is opened") {
 }
 
 TEST_CASE("Closing ends every device, and every use after it throws") {
-  FakePlatform platform{two_devices()};
+  FakePlatform platform{two_reports()};
   Runtime runtime = platform.runtime();
   Runtime copy = runtime;
   Device& cuda = runtime.device("cuda");
@@ -192,13 +193,13 @@ TEST_CASE("Closing ends every device, and every use after it throws") {
   CHECK_THROWS_AS(host.synchronize(), ClosedError);
   CHECK_THROWS_AS(runtime.device("host"), ClosedError);
   CHECK_THROWS_AS(runtime.devices(), ClosedError);
-  CHECK(runtime.config().pool.capacity == small().pool.capacity);
+  CHECK(runtime.config().pool.capacity == small_runtime().pool.capacity);
   runtime.close();
   CHECK(static_cast<FakeDevice&>(cuda).ends == 1);
 }
 
 TEST_CASE("The last handle closes the devices; who holds one sees a closed shell") {
-  FakePlatform platform{two_devices()};
+  FakePlatform platform{two_reports()};
   std::shared_ptr<Device> held;
   {
     Runtime runtime = platform.runtime();
@@ -214,15 +215,15 @@ TEST_CASE("The last handle closes the devices; who holds one sees a closed shell
 }
 
 TEST_CASE("Two runtimes do not share devices") {
-  Runtime first = Runtime::create(small());
-  Runtime second = Runtime::create(small());
+  Runtime first = Runtime::create(small_runtime());
+  Runtime second = Runtime::create(small_runtime());
   CHECK(&first.device("host") != &second.device("host"));
   first.close();
   CHECK_NOTHROW(second.device("host").require_open());
 }
 
 TEST_CASE("A forked child gets an error and may create a runtime of its own") {
-  Runtime runtime = Runtime::create(small());
+  Runtime runtime = Runtime::create(small_runtime());
   Device& host = runtime.device("host");
   const auto ended = test::in_child([&] {
     const auto refuses = [](auto&& call) {
@@ -239,7 +240,7 @@ TEST_CASE("A forked child gets an error and may create a runtime of its own") {
     if (!refuses([&] { (void)host.create_stream(); })) return 4;
     if (!refuses([&] { host.default_stream().synchronize(); })) return 5;
     runtime.close();
-    Runtime mine = Runtime::create(small());
+    Runtime mine = Runtime::create(small_runtime());
     Device& my_host = mine.device("host");
     void* block = my_host.pool().allocate(4096, my_host.default_stream().id());
     if (block == nullptr) return 6;
@@ -257,11 +258,12 @@ TEST_CASE("A forked child does not hang on a device that another thread is openi
   std::atomic<bool> inside{false};
   std::atomic<bool> go_on{false};
   Runtime runtime = Runtime::Impl::make(
-      small(), {two_devices, [&](int index, const Config& config) -> std::shared_ptr<Device> {
-                  inside = true;
-                  while (!go_on) std::this_thread::yield();
-                  return std::make_shared<FakeDevice>(index, config);
-                }});
+      small_runtime(),
+      {two_reports, [&](int index, const Config& config) -> std::shared_ptr<Device> {
+         inside = true;
+         while (!go_on) std::this_thread::yield();
+         return std::make_shared<FakeDevice>(index, config);
+       }});
   std::thread opener([&] { (void)runtime.device("cuda"); });
   while (!inside) std::this_thread::yield();
   const auto ended = test::in_child([&] {
@@ -271,7 +273,7 @@ TEST_CASE("A forked child does not hang on a device that another thread is openi
     } catch (const ClosedError&) {
     }
     runtime.close();
-    Runtime mine = Runtime::create(small());
+    Runtime mine = Runtime::create(small_runtime());
     return mine.device("host").closed() ? 2 : 0;
   });
   go_on = true;

@@ -182,7 +182,7 @@ void a_killed_capture_leaves_a_working_stream(const DriverUnderTest& driver) {
   CHECK(capture(api, stream.get(), kRelaxed, [] {}) == CUDA_SUCCESS);
 }
 
-constexpr ContractClause kClauses[] = {
+constexpr ContractClause kCaptureClauses[] = {
     {"a capturing stream does not tell its id", a_capturing_stream_does_not_tell_its_id},
     {"an event query kills a capture, not a relaxed one", an_event_query_kills_a_capture},
     {"a thread in relaxed mode may query", a_relaxed_thread_may_query},
@@ -199,6 +199,6 @@ constexpr ContractClause kClauses[] = {
 
 }  // namespace
 
-std::span<const ContractClause> capture_contract() { return kClauses; }
+std::span<const ContractClause> capture_contract() { return kCaptureClauses; }
 
 }  // namespace forebay::test

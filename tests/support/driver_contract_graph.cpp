@@ -133,7 +133,7 @@ void an_empty_graph_runs_too(const DriverUnderTest& driver) {
   CHECK(bench.api.cuGraphDestroy(graph) == CUDA_SUCCESS);
 }
 
-constexpr ContractClause kClauses[] = {
+constexpr ContractClause kGraphClauses[] = {
     {"a graph runs when it is launched, and again", a_graph_runs_when_launched_and_again},
     {"an executable graph outlives its template", an_executable_graph_outlives_its_template},
     {"an update holds for later launches", an_update_holds_for_later_launches},
@@ -144,6 +144,6 @@ constexpr ContractClause kClauses[] = {
 
 }  // namespace
 
-std::span<const ContractClause> graph_contract() { return kClauses; }
+std::span<const ContractClause> graph_contract() { return kGraphClauses; }
 
 }  // namespace forebay::test

@@ -203,7 +203,7 @@ void pinned_memory_is_the_hosts_too(const DriverUnderTest& driver) {
   CHECK(api.cuMemFreeHost(pinned) == CUDA_SUCCESS);
 }
 
-constexpr ContractClause kClauses[] = {
+constexpr ContractClause kMemoryClauses[] = {
     {"a device that is not there is refused", a_device_that_is_not_there},
     {"an allocation needs a current context", allocation_needs_a_current_context},
     {"addresses cost no memory and are aligned", addresses_cost_no_memory},
@@ -223,6 +223,6 @@ constexpr ContractClause kClauses[] = {
 
 }  // namespace
 
-std::span<const ContractClause> memory_contract() { return kClauses; }
+std::span<const ContractClause> memory_contract() { return kMemoryClauses; }
 
 }  // namespace forebay::test

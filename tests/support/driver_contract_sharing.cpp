@@ -139,7 +139,7 @@ void peer_access_is_enabled_once(const DriverUnderTest& driver) {
   CHECK(api.cuDevicePrimaryCtxRelease(peer) == CUDA_SUCCESS);
 }
 
-constexpr ContractClause kClauses[] = {
+constexpr ContractClause kSharingClauses[] = {
     {"an exported file is the same memory wherever it is imported",
      an_exported_file_is_the_same_memory},
     {"a handle that was not made for export gives no file",
@@ -151,6 +151,6 @@ constexpr ContractClause kClauses[] = {
 
 }  // namespace
 
-std::span<const ContractClause> sharing_contract() { return kClauses; }
+std::span<const ContractClause> sharing_contract() { return kSharingClauses; }
 
 }  // namespace forebay::test

@@ -99,7 +99,7 @@ void a_destroyed_stream_finishes_its_work(const DriverUnderTest& driver) {
   CHECK(api.cuEventSynchronize(event.get()) == CUDA_SUCCESS);
 }
 
-constexpr ContractClause kClauses[] = {
+constexpr ContractClause kStreamClauses[] = {
     {"stream ids are never used again", stream_ids_are_never_used_again},
     {"an event that was never recorded is done", an_event_that_was_never_recorded_is_done},
     {"an event is done when its stream got there", an_event_is_done_when_its_stream_got_there},
@@ -110,6 +110,6 @@ constexpr ContractClause kClauses[] = {
 
 }  // namespace
 
-std::span<const ContractClause> stream_contract() { return kClauses; }
+std::span<const ContractClause> stream_contract() { return kStreamClauses; }
 
 }  // namespace forebay::test

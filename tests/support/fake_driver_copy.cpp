@@ -6,7 +6,7 @@
 namespace forebay::test {
 namespace {
 
-void* as_pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+void* as_host_pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 /// Pageable host memory is anybody's; what the driver manages must be accessible in whole.
 bool usable(const FakeCall& driver, CUdeviceptr address, std::size_t bytes, bool on_device) {
@@ -22,8 +22,9 @@ CUresult copy(const FakeCall& driver, CUdeviceptr to, bool to_device, CUdevicept
   if (!usable(driver, to, bytes, to_device) || !usable(driver, from, bytes, from_device)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return driver->submit_to(
-      stream, "copy", [to, from, bytes] { std::memmove(as_pointer(to), as_pointer(from), bytes); });
+  return driver->submit_to(stream, "copy", [to, from, bytes] {
+    std::memmove(as_host_pointer(to), as_host_pointer(from), bytes);
+  });
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ CUresult FakeCalls::cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::si
     return CUDA_ERROR_INVALID_VALUE;
   }
   return driver->submit_to(stream, "fill",
-                           [to, value, count] { std::memset(as_pointer(to), value, count); });
+                           [to, value, count] { std::memset(as_host_pointer(to), value, count); });
 }
 
 CUresult FakeCalls::cuMemsetD32Async(CUdeviceptr to, unsigned int value, std::size_t count,
@@ -70,7 +71,7 @@ CUresult FakeCalls::cuMemsetD32Async(CUdeviceptr to, unsigned int value, std::si
   }
   return driver->submit_to(stream, "fill", [to, value, count] {
     for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(static_cast<char*>(as_pointer(to)) + i * sizeof value, &value, sizeof value);
+      std::memcpy(static_cast<char*>(as_host_pointer(to)) + i * sizeof value, &value, sizeof value);
     }
   });
 }

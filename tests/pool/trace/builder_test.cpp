@@ -119,6 +119,6 @@ TEST_CASE("a trace without events is refused, and so are too many streams") {
 }
 
 TEST_CASE("pieces of files are shown on one line") {
-  CHECK(quoted("a\nb\x01\x7F") == "'a\\x0ab\\x01\\x7f'");
-  CHECK(quoted(std::string(50, 'x')) == "'" + std::string(40, 'x') + "...'");
+  CHECK(pool::quoted("a\nb\x01\x7F") == "'a\\x0ab\\x01\\x7f'");
+  CHECK(pool::quoted(std::string(50, 'x')) == "'" + std::string(40, 'x') + "...'");
 }

@@ -24,7 +24,7 @@ std::string gzip(const std::string& text) {
   return out;
 }
 
-std::string wrong(std::string_view content, std::size_t max_bytes = kEnough) {
+std::string wrong_content(std::string_view content, std::size_t max_bytes = kEnough) {
   try {
     (void)gunzip(content, "FILE", max_bytes);
     return "";
@@ -48,12 +48,12 @@ TEST_CASE("gzip that was cut off or damaged is an error at every length") {
   const std::string text = csv("1,alloc,1,5,0\n");
   const std::string whole = gzip(text);
   for (std::size_t length = 2; length < whole.size(); ++length) {
-    CHECK(wrong(std::string_view(whole).substr(0, length)).find("gzip ends too early") !=
+    CHECK(wrong_content(std::string_view(whole).substr(0, length)).find("gzip ends too early") !=
           std::string::npos);
   }
   std::string damaged = whole;
   damaged[damaged.size() - 6] ^= 1;  // in the checksum
-  CHECK(wrong(damaged).find("gzip is damaged after " + std::to_string(text.size())) !=
+  CHECK(wrong_content(damaged).find("gzip is damaged after " + std::to_string(text.size())) !=
         std::string::npos);
 }
 
@@ -63,26 +63,26 @@ TEST_CASE("gzip may be followed by more gzip or by zeros, and by nothing else") 
   CHECK(gunzip(whole + std::string(300'000, '\0'), "FILE", kEnough) == text);
   CHECK(gunzip(whole + whole + std::string(1, '\0'), "FILE", kEnough) == text + text);
   CHECK(
-      wrong(whole + "x") ==
+      wrong_content(whole + "x") ==
       "FILE: gzip is followed by 1 bytes that are no gzip; only more of it, or zeros, may follow");
-  CHECK(wrong(whole + "garbage\n").find("followed by 8 bytes") != std::string::npos);
-  CHECK(wrong(whole + std::string(10, '\0') + "x").find("followed by 11 bytes") !=
+  CHECK(wrong_content(whole + "garbage\n").find("followed by 8 bytes") != std::string::npos);
+  CHECK(wrong_content(whole + std::string(10, '\0') + "x").find("followed by 11 bytes") !=
         std::string::npos);
-  CHECK(wrong(whole + "\x1F").find("followed by 1 bytes") != std::string::npos);
+  CHECK(wrong_content(whole + "\x1F").find("followed by 1 bytes") != std::string::npos);
   for (const std::size_t place : {0U, 1U}) {
     std::string second = gzip("2,free,1,0,0\n");
     second[place] ^= 1;
-    CHECK(wrong(whole + second).find("that are no gzip") != std::string::npos);
+    CHECK(wrong_content(whole + second).find("that are no gzip") != std::string::npos);
   }
   std::string second = gzip("2,free,1,0,0\n");
   second[2] ^= 1;  // the method
-  CHECK(wrong(whole + second).find("gzip is damaged") != std::string::npos);
+  CHECK(wrong_content(whole + second).find("gzip is damaged") != std::string::npos);
 }
 
 TEST_CASE("no more comes out of gzip than is allowed") {
   const std::string bomb = gzip(std::string(10'000'000, 'x'));
   CHECK(bomb.size() < 20'000);
-  CHECK(wrong(bomb, 1'000'000) ==
+  CHECK(wrong_content(bomb, 1'000'000) ==
         "FILE: gzip holds more than 1000000 bytes, which is too much for a trace");
 }
 

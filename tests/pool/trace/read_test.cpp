@@ -73,3 +73,12 @@ TEST_CASE("what is too long for the limit is refused before it is read") {
   CHECK(complaint(data("traces/streams_pipeline.csv.gz"), options).find("gzip holds more than") !=
         std::string::npos);
 }
+
+TEST_CASE("of an endless file of something else, the beginning is enough") {
+  try {
+    (void)read_trace("/dev/zero");
+    FAIL("read");
+  } catch (const forebay::TraceError& error) {
+    CHECK(std::string(error.what()).find("/dev/zero: no trace begins with '\\x00") == 0);
+  }
+}

@@ -55,7 +55,7 @@ void work(Pool& pool, std::uint64_t seed, int operations) {
 
 /// The parts of statistics that neither clocks nor stream ids have a say in.
 std::string counters(const Pool& pool) {
-  PoolStats stats = test::timeless(pool.stats());
+  PoolStats stats = timeless(pool.stats());
   stats.streams.clear();
   stats.host_metadata = 0;
   return to_json(stats);

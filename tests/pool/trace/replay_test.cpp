@@ -10,8 +10,8 @@ using namespace forebay::pool::test;
 namespace {
 
 /// A pool on the simulated source, with a stream for each of a trace.
-struct Stage {
-  Stage(const Trace& trace, std::size_t capacity, std::uint64_t lag)
+struct ReplayStage {
+  ReplayStage(const Trace& trace, std::size_t capacity, std::uint64_t lag)
       : timeline(std::make_shared<LaggedTimeline>(lag)) {
     PoolConfig config;
     config.capacity = capacity;
@@ -59,7 +59,7 @@ TEST_CASE("a replay does what the trace says, in its order") {
   const Trace trace = parse_trace(
       csv("1,alloc,1,1000,0\n2,alloc,2,3000000,1\n3,use,1,0,1\n4,free,1,0,0\n5,alloc,3,8,0\n"),
       "FILE");
-  Stage stage(trace, kGiB, 32);
+  ReplayStage stage(trace, kGiB, 32);
   Diary diary(*stage.timeline);
   Replay replay(trace, stage.pool, stage.ids, &diary);
   const ReplayOutcome outcome = replay.pass();
@@ -79,7 +79,7 @@ TEST_CASE("a replay does what the trace says, in its order") {
 TEST_CASE("a replay that runs out of memory names the event and keeps the report") {
   const Trace trace =
       parse_trace(csv("1,alloc,1,3000000,0\n2,alloc,2,5000000,0\n3,alloc,3,1000,0\n"), "FILE");
-  Stage stage(trace, std::size_t{4} << 20, 0);
+  ReplayStage stage(trace, std::size_t{4} << 20, 0);
   Replay replay(trace, stage.pool, stage.ids);
   const ReplayOutcome outcome = replay.pass();
   CHECK_FALSE(outcome.completed);
@@ -93,7 +93,7 @@ TEST_CASE("a replay that runs out of memory names the event and keeps the report
 
 TEST_CASE("blocks of nothing are null and harm nobody") {
   const Trace trace = parse_trace(csv("1,alloc,1,0,0\n2,use,1,0,1\n3,free,1,0,0\n"), "FILE");
-  Stage stage(trace, kGiB, 0);
+  ReplayStage stage(trace, kGiB, 0);
   Replay replay(trace, stage.pool, stage.ids);
   CHECK(replay.pass().completed);
   CHECK(stage.pool.stats().allocations.total == 0);
@@ -103,7 +103,7 @@ TEST_CASE("the peak of requested bytes is the trace's own") {
   for (const char* name : {"streams_pipeline", "prefetch_train", "overlap_streams"}) {
     INFO(name);
     const Trace trace = read_trace(data_file(std::string("traces/") + name + ".csv.gz"));
-    Stage stage(trace, std::size_t{32} << 30, 32);
+    ReplayStage stage(trace, std::size_t{32} << 30, 32);
     Diary diary(*stage.timeline);
     Replay replay(trace, stage.pool, stage.ids, &diary);
     CHECK(replay.pass().completed);
@@ -123,7 +123,7 @@ TEST_CASE("the peak of requested bytes is the trace's own") {
 TEST_CASE("a second pass finds what the first one mapped") {
   const Trace trace = parse_trace(
       csv("1,alloc,1,9000000,0\n2,alloc,2,100,0\n3,free,1,0,0\n4,alloc,3,7000000,0\n"), "FILE");
-  Stage stage(trace, kGiB, 32);
+  ReplayStage stage(trace, kGiB, 32);
   Diary diary(*stage.timeline);
   Replay replay(trace, stage.pool, stage.ids, &diary);
   CHECK(replay.pass().completed);

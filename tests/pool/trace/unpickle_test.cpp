@@ -7,10 +7,10 @@ using namespace std::string_literals;
 
 namespace {
 
-constexpr std::size_t kEnough = std::size_t{1} << 24;
+constexpr std::size_t kPickleEnough = std::size_t{1} << 24;
 using Kind = Pickle::Kind;
 
-std::string wrong(const std::string& content, std::size_t max_bytes = kEnough) {
+std::string wrong(const std::string& content, std::size_t max_bytes = kPickleEnough) {
   try {
     (void)Pickle(content, "FILE", max_bytes);
     return "";
@@ -40,7 +40,7 @@ TEST_CASE("every kind of value is read") {
       "}(K\x01K\x02\x8C\x01kK\x03u"
       "\x8F(K\x05\x90"
       "e."s;
-  const Pickle pickle(content, "FILE", kEnough);
+  const Pickle pickle(content, "FILE", kPickleEnough);
   const auto& items = pickle.items(pickle.root());
   REQUIRE(items.size() == 16);
   CHECK(pickle.kind(items[0]) == Kind::none);
@@ -71,7 +71,7 @@ TEST_CASE("remembered values come again, and a list may hold itself") {
       "\x80\x02]q\x07h\x07"
       "ah\x07"
       "a."s;
-  const Pickle pickle(content, "FILE", kEnough);
+  const Pickle pickle(content, "FILE", kPickleEnough);
   const auto& items = pickle.items(pickle.root());
   REQUIRE(items.size() == 2);
   CHECK(items[0] == pickle.root());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "forebay/pool/error.hpp"
+#include "pool/units.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_driver.hpp"
@@ -16,7 +17,7 @@ using test::FakeDriver;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using pool::kMiB;
 
 Config exporting() {
   Config config = test::fake_config();

@@ -16,7 +16,7 @@ using namespace forebay;
 using cuda::BackgroundKernel;
 using cuda::CompileQueue;
 using std::chrono::milliseconds;
-using State = BackgroundKernel::State;
+using KernelState = BackgroundKernel::State;
 
 namespace {
 
@@ -110,11 +110,11 @@ TEST_CASE("a wanted kernel is made on another thread, once") {
     maker = std::this_thread::get_id();
     return fake_function(7);
   });
-  CHECK(kernel->state() == State::idle);
+  CHECK(kernel->state() == KernelState::idle);
   CHECK(kernel->function() == nullptr);
   queue.want(kernel);
   REQUIRE(queue.settle(kLong));
-  CHECK(kernel->state() == State::ready);
+  CHECK(kernel->state() == KernelState::ready);
   CHECK(kernel->function() == fake_function(7));
   CHECK(maker != caller);
   maker = {};
@@ -153,11 +153,11 @@ TEST_CASE("a full queue drops what was used longest ago, and its next use brings
     CHECK(setting.counters.queued <= 3);
   }
   CHECK(setting.counters.dropped == 2);
-  CHECK(kernels[0]->state() == State::idle);
-  CHECK(kernels[1]->state() == State::idle);
+  CHECK(kernels[0]->state() == KernelState::idle);
+  CHECK(kernels[1]->state() == KernelState::idle);
   queue.want(kernels[0]);
-  CHECK(kernels[0]->state() == State::queued);
-  CHECK(kernels[2]->state() == State::idle);
+  CHECK(kernels[0]->state() == KernelState::queued);
+  CHECK(kernels[2]->state() == KernelState::idle);
   setting.door->open();
   REQUIRE(queue.settle(kLong));
   CHECK(*setting.made == std::vector<int>{0, 4, 3});
@@ -190,7 +190,7 @@ TEST_CASE("a kernel that cannot be made has failed for good, is counted and told
       queue.want(kernel);
       REQUIRE(queue.settle(kLong));
     }
-    CHECK(kernel->state() == State::failed);
+    CHECK(kernel->state() == KernelState::failed);
     CHECK(kernel->function() == nullptr);
   }
   CHECK(tries == 3);
@@ -212,17 +212,17 @@ TEST_CASE("a compilation that hangs holds nobody up, and may end after the queue
     queue.want(behind);
     CHECK_FALSE(queue.settle(milliseconds(20)));
     queue.stop(milliseconds(20));
-    CHECK(behind->state() == State::idle);
+    CHECK(behind->state() == KernelState::idle);
     CHECK(setting.counters.dropped == 1);
     CHECK(setting.counters.queued == 0);
     queue.want(behind);  // taken no more
-    CHECK(behind->state() == State::idle);
+    CHECK(behind->state() == KernelState::idle);
   }
-  CHECK(kernel->state() == State::compiling);
+  CHECK(kernel->state() == KernelState::compiling);
   setting.door->open();
-  for (int i = 0; i < 3000 && kernel->state() == State::compiling; ++i) {
+  for (int i = 0; i < 3000 && kernel->state() == KernelState::compiling; ++i) {
     std::this_thread::sleep_for(milliseconds(10));
   }
-  CHECK(kernel->state() == State::ready);
+  CHECK(kernel->state() == KernelState::ready);
   CHECK(setting.made->empty());
 }

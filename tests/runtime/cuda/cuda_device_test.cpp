@@ -7,6 +7,7 @@
 
 #include "forebay/pool/error.hpp"
 #include "forebay/runtime/log.hpp"
+#include "pool/units.hpp"
 #include "tests/runtime/child.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_driver.hpp"
@@ -17,9 +18,9 @@ using test::FakeDriver;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using pool::kMiB;
 
-std::string message_of(const std::function<void()>& act) {
+std::string message_from(const std::function<void()>& act) {
   try {
     act();
   } catch (const Error& error) {
@@ -52,7 +53,7 @@ TEST_CASE("an opened device says what it is") {
 TEST_CASE("a device that is not there is named with those that are") {
   FakeDriver driver;
   const auto open = [&](int index) {
-    return message_of([&] { (void)CudaDevice::open(driver.api(), index, test::fake_config()); });
+    return message_from([&] { (void)CudaDevice::open(driver.api(), index, test::fake_config()); });
   };
   CHECK(open(7) == "there is no device cuda:7; this machine has cuda:0");
   CHECK(open(-1) == "there is no device cuda:-1; this machine has cuda:0");
@@ -139,7 +140,7 @@ TEST_CASE("a device without virtual memory gets a pool of regions, and the log s
   CHECK(device->pool().validate() == "");
   Config exporting = test::fake_config();
   exporting.pool.export_as = pool::PoolExport::fd;
-  CHECK(message_of([&] { (void)CudaDevice::open(driver.api(), 0, exporting); }) ==
+  CHECK(message_from([&] { (void)CudaDevice::open(driver.api(), 0, exporting); }) ==
         "cuda:0 has no virtual memory management, so its memory cannot be exported; /pool/export "
         "must be \"none\"");
   set_log_level(LogLevel::warn);
@@ -188,7 +189,7 @@ TEST_CASE("a peer that cannot reach the memory is an error that leaves nothing b
   FakeDriver driver(two);
   Config config = test::fake_config();
   config.pool.peers = pool::PoolPeers::all;
-  CHECK(message_of([&] { (void)CudaDevice::open(driver.api(), 0, config); }) ==
+  CHECK(message_from([&] { (void)CudaDevice::open(driver.api(), 0, config); }) ==
         "/pool/peers is \"all\", but cuda:1 cannot reach the memory of cuda:0; \"reachable\" "
         "leaves it out");
   CHECK(driver.leaks() == "");

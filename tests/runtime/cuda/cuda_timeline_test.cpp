@@ -16,12 +16,12 @@ using test::FakeContext;
 namespace {
 
 /// A timeline on a fake device, and streams that it knows.
-struct Bench {
+struct TimelineBench {
   FakeContext fake;
   Counter events{0};
   CudaTimeline timeline{fake.context, events};
 
-  ~Bench() {
+  ~TimelineBench() {
     timeline.close();
     CHECK(events == 0);
   }
@@ -44,7 +44,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("a point passes when its stream got there") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   CHECK(bench.timeline.knows(a.id));
   CHECK_FALSE(bench.timeline.knows(a.id + 1000));
@@ -61,7 +61,7 @@ TEST_CASE("a point passes when its stream got there") {
 }
 
 TEST_CASE("a point that was never recorded has not passed") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   CHECK_FALSE(bench.timeline.passed(a.id, 1));
   CHECK_FALSE(bench.timeline.synchronize(a.id, 1));
@@ -71,7 +71,7 @@ TEST_CASE("a point that was never recorded has not passed") {
 }
 
 TEST_CASE("passed points are not asked about again") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   REQUIRE(bench.timeline.record(a.id, 1));
   CHECK(bench.timeline.passed(a.id, 1));
@@ -82,7 +82,7 @@ TEST_CASE("passed points are not asked about again") {
 }
 
 TEST_CASE("events are recycled: as many exist as points were outstanding at once") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   const auto b = bench.lane();
   Point point = 0;
@@ -106,7 +106,7 @@ TEST_CASE("events are recycled: as many exist as points were outstanding at once
 }
 
 TEST_CASE("a stream waits for a point of another") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   const auto b = bench.lane();
   bench.fake.driver.hold(a.stream);
@@ -125,7 +125,7 @@ TEST_CASE("a stream waits for a point of another") {
 }
 
 TEST_CASE("waiting for what has passed, or for oneself, calls nothing") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   const auto b = bench.lane();
   REQUIRE(bench.timeline.record(a.id, 1));
@@ -138,7 +138,7 @@ TEST_CASE("waiting for what has passed, or for oneself, calls nothing") {
 }
 
 TEST_CASE("the host waits for a point, not for what comes after it") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   bench.fake.driver.hold(a.stream);
   REQUIRE(bench.timeline.record(a.id, 1));
@@ -150,7 +150,7 @@ TEST_CASE("the host waits for a point, not for what comes after it") {
 }
 
 TEST_CASE("a stream that is gone keeps its points until they have passed") {
-  Bench bench;
+  TimelineBench bench;
   const auto gate = bench.lane();
   const auto a = bench.lane();
   bench.fake.driver.hold(gate.stream);
@@ -169,7 +169,7 @@ TEST_CASE("a stream that is gone keeps its points until they have passed") {
 }
 
 TEST_CASE("a capture is seen, and no call about other streams ends it") {
-  Bench bench;
+  TimelineBench bench;
   const auto capturing = bench.lane();
   const auto a = bench.lane();
   const auto b = bench.lane();
@@ -192,7 +192,7 @@ TEST_CASE("a capture is seen, and no call about other streams ends it") {
 }
 
 TEST_CASE("failed calls answer false and lose no event") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   const auto b = bench.lane();
   bench.fake.driver.fail("cuEventCreate", 1, CUDA_ERROR_OUT_OF_MEMORY);
@@ -214,7 +214,7 @@ TEST_CASE("failed calls answer false and lose no event") {
 }
 
 TEST_CASE("closing destroys every event, and a closed timeline calls nothing") {
-  Bench bench;
+  TimelineBench bench;
   const auto a = bench.lane();
   bench.fake.driver.hold(a.stream);
   REQUIRE(bench.timeline.record(a.id, 1));
@@ -229,10 +229,10 @@ TEST_CASE("closing destroys every event, and a closed timeline calls nothing") {
 }
 
 TEST_CASE("whatever order streams run in, a point passes exactly when its stream got there") {
-  Bench bench;
+  TimelineBench bench;
   constexpr std::size_t kLanes = 4;
   struct Model {
-    Bench::Lane lane;
+    TimelineBench::Lane lane;
     Point recorded = 0;
     Point done = 0;  // pieces of work that ran: each is one point
     Point forgotten = 0;

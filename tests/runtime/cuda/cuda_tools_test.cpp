@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "pool/units.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_driver.hpp"
@@ -14,7 +15,7 @@ using test::FakeDriver;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using pool::kMiB;
 
 Config debugging() {
   Config config = test::fake_config();

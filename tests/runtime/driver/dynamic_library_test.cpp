@@ -36,10 +36,10 @@ int major_found_in_child(const std::vector<int>& majors, const std::vector<fs::p
 }
 
 /// A folder that goes with the test.
-struct TemporaryFolder {
+struct LibraryFolder {
   fs::path path = fs::temp_directory_path() / ("forebay_dl_" + std::to_string(getpid()));
-  TemporaryFolder() { fs::create_directories(path); }
-  ~TemporaryFolder() { fs::remove_all(path); }
+  LibraryFolder() { fs::create_directories(path); }
+  ~LibraryFolder() { fs::remove_all(path); }
 };
 
 }  // namespace
@@ -72,7 +72,7 @@ TEST_CASE("a library that is not there leaves an error that says where it was lo
 }
 
 TEST_CASE("a damaged file is passed over and told") {
-  const TemporaryFolder folder;
+  const LibraryFolder folder;
   std::ofstream(folder.path / "libforebay_sample.so.13") << "no library";
   CHECK(major_found_in_child({13, 12}, {folder.path, kSample12}) == 12);
   const auto library = DynamicLibrary::search("libforebay_sample", {13}, {folder.path});
@@ -105,7 +105,7 @@ TEST_CASE("a driver runs libraries of its major and older ones") {
 }
 
 TEST_CASE("wheels of the active environment and the named toolkit are searched") {
-  const TemporaryFolder folder;
+  const LibraryFolder folder;
   const fs::path wheels = folder.path / "lib/python3.12/site-packages/nvidia";
   fs::create_directories(wheels / "cu13/lib");
   fs::create_directories(wheels / "cuda_nvrtc/lib");

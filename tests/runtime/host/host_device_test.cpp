@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "pool/units.hpp"
 #include "tests/runtime/child.hpp"
 #include "tests/support/catch.hpp"
 
@@ -11,9 +12,9 @@ using namespace forebay;
 using host::HostDevice;
 
 namespace {
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using pool::kMiB;
 
-Config small() {
+Config small_host() {
   Config config;
   config.pool.capacity = 64 * kMiB;
   return config;
@@ -21,7 +22,7 @@ Config small() {
 }  // namespace
 
 TEST_CASE("The host describes itself") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   CHECK(device->id() == "host");
   CHECK(device->info().kind == DeviceKind::host);
   CHECK_FALSE(device->info().name.empty());
@@ -32,7 +33,7 @@ TEST_CASE("The host describes itself") {
 }
 
 TEST_CASE("Its configuration is the effective one") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   CHECK(device->config().pool.capacity == 64 * kMiB);
   CHECK(device->config().pool.handle_size >= 2 * kMiB);
   CHECK(device->config().pool.address_range >= 64 * kMiB);
@@ -45,7 +46,7 @@ TEST_CASE("Without a capacity the host's pool may hold all of its memory") {
 }
 
 TEST_CASE("Its pool gives memory that can be used, and its pinned pool is the same one") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   const auto stream = device->default_stream().id();
   std::vector<void*> blocks;
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{5000}, 100 * kMiB / 1024, 3 * kMiB}) {
@@ -61,7 +62,7 @@ TEST_CASE("Its pool gives memory that can be used, and its pinned pool is the sa
 }
 
 TEST_CASE("More than the capacity is refused with a report") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   try {
     (void)device->pool().allocate(65 * kMiB, device->default_stream().id());
     FAIL("nothing was thrown");
@@ -71,7 +72,7 @@ TEST_CASE("More than the capacity is refused with a report") {
 }
 
 TEST_CASE("In passthrough mode blocks are regions of exactly their size") {
-  Config config = small();
+  Config config = small_host();
   config.pool.mode = pool::PoolMode::passthrough;
   const auto device = HostDevice::open(config);
   const auto stream = device->default_stream().id();
@@ -95,7 +96,7 @@ TEST_CASE("In passthrough mode blocks are regions of exactly their size") {
 }
 
 TEST_CASE("Streams have ids of their own and share what others free") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   const Stream first = device->create_stream();
   const Stream second = device->create_stream();
   CHECK(first.id() != second.id());
@@ -110,7 +111,7 @@ TEST_CASE("Streams have ids of their own and share what others free") {
 }
 
 TEST_CASE("A stream whose last handle is gone leaves nothing behind") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   const auto before = device->pool().stats().streams.size();
   for (int i = 0; i < 100; ++i) {
     const Stream stream = device->create_stream();
@@ -121,7 +122,7 @@ TEST_CASE("A stream whose last handle is gone leaves nothing behind") {
 }
 
 TEST_CASE("A block that is given back on a stream of another device is seen") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   const auto stream = device->default_stream().id();
   void* block = device->pool().allocate(4096, stream);
   CHECK(device->pool().try_deallocate(block, 7) == pool::Misuse::wrong_device);
@@ -131,7 +132,7 @@ TEST_CASE("A block that is given back on a stream of another device is seen") {
 TEST_CASE("A stream that outlives its device throws when it is waited for") {
   Stream stream;
   {
-    const auto device = HostDevice::open(small());
+    const auto device = HostDevice::open(small_host());
     stream = device->create_stream();
     device->close();
     CHECK_THROWS_AS(stream.synchronize(), ClosedError);
@@ -141,7 +142,7 @@ TEST_CASE("A stream that outlives its device throws when it is waited for") {
 }
 
 TEST_CASE("Its pool may be made of regions") {
-  Config config = small();
+  Config config = small_host();
   config.pool.backing = pool::PoolBacking::malloc;
   const auto device = HostDevice::open(config);
   const pool::StreamId stream = device->default_stream().id();
@@ -155,7 +156,7 @@ TEST_CASE("Its pool may be made of regions") {
 }
 
 TEST_CASE("Its memory is shared with no other process, and it says so") {
-  const auto device = HostDevice::open(small());
+  const auto device = HostDevice::open(small_host());
   const auto message = [](auto&& act) -> std::string {
     try {
       (void)act();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pool/units.hpp"
 #include "runtime/host/host_device.hpp"
 #include "tests/runtime/child.hpp"
 #include "tests/support/catch.hpp"
@@ -15,9 +16,9 @@ using pool::Misuse;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using pool::kMiB;
 
-Config debugging() {
+Config debugging_host() {
   Config config;
   config.pool.capacity = 64 * kMiB;
   return config;
@@ -41,7 +42,7 @@ TEST_CASE("memory of the host is filled and read") {
 }
 
 TEST_CASE("on the host a write behind a block is found at its free") {
-  Config config = debugging();
+  Config config = debugging_host();
   config.pool.debug_canary = 64;
   const auto device = HostDevice::open(config);
   const pool::StreamId stream = device->default_stream().id();
@@ -56,7 +57,7 @@ TEST_CASE("on the host a write behind a block is found at its free") {
 }
 
 TEST_CASE("on the host a write after free is found when the block leaves quarantine") {
-  Config config = debugging();
+  Config config = debugging_host();
   config.pool.debug_fill = true;
   config.pool.debug_quarantine = kMiB;
   const auto device = HostDevice::open(config);
@@ -78,7 +79,7 @@ TEST_CASE("on the host the first access behind a guarded block ends the process"
     return test::in_child([offset] {
       // The sanitizers' handlers would turn it into a report of theirs.
       std::signal(SIGSEGV, SIG_DFL);
-      Config config = debugging();
+      Config config = debugging_host();
       config.pool.debug_guard_sample = 1;
       const auto device = HostDevice::open(config);
       auto* block =

@@ -218,8 +218,9 @@ class Pool {
   /// Sets the only one; it is told at once of all that is mapped now.
   void set_mapping_callback(MappingCallback callback);
 
-  /// A consistent copy of the counters. Cost: no scan of blocks; grows with
-  /// streams, slab pages and buddy chunks.
+  /// A consistent copy of the counters. Cost: some microseconds, and what the streams come to: each
+  /// one's lock is held for copying some hundred numbers, whatever lives there. Only
+  /// `fragmentation.largest_free` looks at ranges: those that are at most 1/16 smaller.
   [[nodiscard]] PoolStats stats() const;
   /// The same with fragmentation.granule_occupancy and, in `map`, as many as `map_ranges` ranges of
   /// the pool's memory. Cost: a walk over all spans under the lock of the span engine, with a map
