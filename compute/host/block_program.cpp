@@ -58,6 +58,17 @@ bool is_single(const Program& program, std::size_t value) {
                         : value < leaves + program.scalars.size();
 }
 
+// Which values something but an output reads.
+std::vector<bool> read_values(const Program& program, std::size_t values) {
+  std::vector<bool> is_read(values, false);
+  for (const Instruction& instruction : program.code) {
+    const Value read[] = {instruction.a, instruction.b, instruction.c};
+    for (int k = 0; k < operands(instruction.op); ++k) is_read[read[k]] = true;
+  }
+  if (program.reduction) is_read[program.reduction->value] = true;
+  return is_read;
+}
+
 // The last step that reads each value; outputs and the reduced value are read after all of them.
 std::vector<std::size_t> last_uses(const Program& program, std::size_t values) {
   std::vector<std::size_t> last(values, 0);
@@ -89,8 +100,10 @@ BlockProgram::BlockProgram(const Program& program) {
   }
   for (const Output& output : program.outputs) whole[output.value] = true;
   if (program.reduction) whole[program.reduction->value] = true;
+  const std::vector<bool> is_read = read_values(program, values);
   for (std::size_t i = 0; i < program.code.size(); ++i) {
-    add_steps(program, program.code[i], static_cast<Value>(first_result + i));
+    const std::size_t out = first_result + i;
+    add_steps(program, program.code[i], static_cast<Value>(out), is_read[out]);
   }
   place.assign(values, kNone);
   for (std::size_t v = 0; v < first_result; ++v) {
@@ -127,10 +140,12 @@ BlockProgram::BlockProgram(const Program& program) {
   }
 }
 
-void BlockProgram::add_steps(const Program& program, const Instruction& instruction, Value out) {
+void BlockProgram::add_steps(const Program& program, const Instruction& instruction, Value out,
+                             bool is_read) {
   const auto [op, result, a, b, c] = instruction;
   steps.push_back({kernel_of(program, instruction), a, b, c, out});
-  if (is_narrow(result) && !is_exact(op)) {
+  // What is only stored is rounded when it is narrowed.
+  if (is_narrow(result) && !is_exact(op) && is_read) {
     steps.push_back({rounding_kernel(result), out, out, out, out});
   }
 }

@@ -33,7 +33,7 @@ struct BlockProgram {
 
  private:
   std::uint32_t take(std::size_t size);
-  void add_steps(const Program& program, const Instruction& instruction, Value out);
+  void add_steps(const Program& program, const Instruction& instruction, Value out, bool is_read);
   [[nodiscard]] Kernel kernel_of(const Program& program, const Instruction& instruction);
 };
 

@@ -40,11 +40,49 @@ constexpr Loop kLoops[] = {
     {Op::random_normal_f64, DType::i32, DType::f64, random_normal_f64},
 };
 
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+// These sets have instructions for f16; the prelude's functions take what is left over.
+namespace hn = hwy::HWY_NAMESPACE;
+constexpr hn::ScalableTag<float> kFloats;
+constexpr hn::Rebind<hwy::float16_t, decltype(kFloats)> kHalves;
+
+[[gnu::always_inline]] inline auto to_halves(hn::Vec<decltype(kFloats)> x) {
+  const auto nan =
+      hn::BitCast(kFloats, hn::Set(hn::RebindToUnsigned<decltype(kFloats)>(), 0x7fffe000));
+  return hn::DemoteTo(kHalves, hn::IfThenElse(hn::IsNaN(x), nan, x));
+}
+
+#define FOREBAY_HALVES(name, call, rest, T, R)                                              \
+  void name(const void* pa, const void* /*b*/, const void* /*c*/, void* out, std::size_t n, \
+            std::uint64_t /*index*/) {                                                      \
+    const T* const a = static_cast<const T*>(pa);                                           \
+    R* const r = static_cast<R*>(out);                                                      \
+    const std::size_t width = hn::Lanes(kFloats);                                           \
+    std::size_t i = 0;                                                                      \
+    for (; i + width <= n; i += width) call;                                                \
+    for (; i < n; ++i) r[i] = rest;                                                         \
+  }
+FOREBAY_HALVES(round_f16,
+               hn::StoreU(hn::PromoteTo(kFloats, to_halves(hn::LoadU(kFloats, a + i))), kFloats,
+                          r + i),
+               fb_to_f32(fb_round_f16(a[i])), float, float)
+FOREBAY_HALVES(widen_f16,
+               hn::StoreU(hn::PromoteTo(kFloats,
+                                        hn::LoadU(kHalves,
+                                                  reinterpret_cast<const hwy::float16_t*>(a + i))),
+                          kFloats, r + i),
+               fb_to_f32(a[i]), FbHalf, float)
+FOREBAY_HALVES(narrow_f16,
+               hn::StoreU(to_halves(hn::LoadU(kFloats, a + i)), kHalves,
+                          reinterpret_cast<hwy::float16_t*>(r + i)),
+               fb_round_f16(a[i]), float, FbHalf)
+#else
 FOREBAY_MAP(round_f16, fb_to_f32(fb_round_f16(a[i])), float, float)
-FOREBAY_MAP(round_bf16, fb_to_f32(fb_round_bf16(a[i])), float, float)
 FOREBAY_MAP(widen_f16, fb_to_f32(a[i]), FbHalf, float)
-FOREBAY_MAP(widen_bf16, fb_to_f32(a[i]), FbBfloat, float)
 FOREBAY_MAP(narrow_f16, fb_round_f16(a[i]), float, FbHalf)
+#endif
+FOREBAY_MAP(round_bf16, fb_to_f32(fb_round_bf16(a[i])), float, float)
+FOREBAY_MAP(widen_bf16, fb_to_f32(a[i]), FbBfloat, float)
 FOREBAY_MAP(narrow_bf16, fb_round_bf16(a[i]), float, FbBfloat)
 FOREBAY_MAP(odd_f64, fb_odd_f32(a[i]), double, float)
 FOREBAY_MAP(odd_i64, fb_odd_f32(a[i]), long long, float)
