@@ -42,6 +42,18 @@ if(NOT TARGET xxHash::headers)
   target_include_directories(xxHash::headers INTERFACE ${xxhash_SOURCE_DIR})
 endif()
 
+# Chooses the instruction set of the host's loops when the program runs.
+set(HWY_ENABLE_CONTRIB OFF)
+set(HWY_ENABLE_EXAMPLES OFF)
+set(HWY_ENABLE_TESTS OFF)
+set(HWY_ENABLE_INSTALL ${FOREBAY_INSTALL})
+FetchContent_Declare(hwy GIT_REPOSITORY https://github.com/google/highway.git GIT_TAG 1.0.3
+                     FIND_PACKAGE_ARGS)
+FetchContent_MakeAvailable(hwy)
+if(NOT TARGET hwy::hwy)
+  add_library(hwy::hwy ALIAS hwy)
+endif()
+
 # Not fetched: building a BLAS takes longer than building forebay.
 find_package(CBLAS REQUIRED)
 

@@ -5,28 +5,34 @@
 #include <memory>
 #include <new>
 
+#include "compute/host/streaming.hpp"
 #include "forebay/pool/error.hpp"
 
 namespace forebay::compute::host {
 namespace {
 
-constexpr std::align_val_t kLine{64};
+constexpr std::size_t kLine = 64;
+// Blocks begin where pages do, as large arrays mostly do: a load that follows a store to the same
+// place of another page may wait for it.
+constexpr std::size_t kPage = 4096;
 
 // Memory that a thread keeps between runs; it grows to what the largest program needs.
 struct Scratch {
   struct Free {
-    void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, kLine); }
+    void operator()(std::byte* bytes) const noexcept {
+      ::operator delete[](bytes, std::align_val_t{kPage});
+    }
   };
   std::unique_ptr<std::byte[], Free> bytes;
   std::size_t size = 0;
   std::vector<std::byte*> values;
-  std::vector<std::byte*> destinations;
+  std::vector<Way> ways;
 
   std::byte* reserve(std::size_t count) {
     if (count > size) {
       bytes.reset();
       size = 0;
-      bytes.reset(static_cast<std::byte*>(::operator new[](count, kLine)));
+      bytes.reset(static_cast<std::byte*>(::operator new[](count, std::align_val_t{kPage})));
       size = count;
     }
     return bytes.get();
@@ -45,6 +51,24 @@ std::size_t block_size(DType type) { return size_of(block_type(type)); }
               std::string(forebay::to_string(type)));
 }
 
+// Whether a value is one element for the whole space.
+bool is_single(const Program& program, std::size_t value) {
+  const std::size_t leaves = program.leaves.size();
+  return value < leaves ? program.leaves[value].access == Access::single
+                        : value < leaves + program.scalars.size();
+}
+
+// Which values something but an output reads.
+std::vector<bool> read_values(const Program& program, std::size_t values) {
+  std::vector<bool> is_read(values, false);
+  for (const Instruction& instruction : program.code) {
+    const Value read[] = {instruction.a, instruction.b, instruction.c};
+    for (int k = 0; k < operands(instruction.op); ++k) is_read[read[k]] = true;
+  }
+  if (program.reduction) is_read[program.reduction->value] = true;
+  return is_read;
+}
+
 // The last step that reads each value; outputs and the reduced value are read after all of them.
 std::vector<std::size_t> last_uses(const Program& program, std::size_t values) {
   std::vector<std::size_t> last(values, 0);
@@ -60,9 +84,9 @@ std::vector<std::size_t> last_uses(const Program& program, std::size_t values) {
 
 }  // namespace
 
-std::uint32_t BlockProgram::take(DType type) {
+std::uint32_t BlockProgram::take(std::size_t size) {
   const std::uint32_t at = bytes;
-  bytes += static_cast<std::uint32_t>(block_size(type) * kBlock);
+  bytes += static_cast<std::uint32_t>((size + kLine - 1) / kLine * kLine);
   return at;
 }
 
@@ -70,12 +94,22 @@ BlockProgram::BlockProgram(const Program& program) {
   const std::size_t leaves = program.leaves.size();
   const std::size_t first_result = leaves + program.scalars.size();
   const std::size_t values = first_result + program.code.size();
+  for (std::size_t v = 0; v < values; ++v) {
+    types.push_back(program.type_of(static_cast<Value>(v)));
+    whole.push_back(!is_single(program, v));
+  }
+  for (const Output& output : program.outputs) whole[output.value] = true;
+  if (program.reduction) whole[program.reduction->value] = true;
+  const std::vector<bool> is_read = read_values(program, values);
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    const std::size_t out = first_result + i;
+    add_steps(program, program.code[i], static_cast<Value>(out), is_read[out]);
+  }
   place.assign(values, kNone);
-  for (std::size_t v = 0; v < values; ++v) types.push_back(program.type_of(static_cast<Value>(v)));
   for (std::size_t v = 0; v < first_result; ++v) {
     const bool in_place =
         v < leaves && program.leaves[v].access == Access::linear && !is_narrow(types[v]);
-    if (!in_place) place[v] = take(types[v]);
+    if (!in_place && whole[v]) place[v] = take(block_size(types[v]) * kBlock);
   }
   const std::vector<std::size_t> last = last_uses(program, values);
   std::vector<std::pair<std::size_t, std::uint32_t>> idle;  // size of an element, place
@@ -95,29 +129,46 @@ BlockProgram::BlockProgram(const Program& program) {
     const auto fits = [size](const auto& buffer) { return buffer.first == size; };
     const auto found = std::find_if(idle.rbegin(), idle.rend(), fits);
     if (found == idle.rend()) {
-      place[out] = take(types[out]);
+      place[out] = take(size * kBlock);
     } else {
       place[out] = found->second;
       idle.erase(std::next(found).base());
     }
-    add_steps(instruction, static_cast<Value>(out));
+  }
+  for (std::size_t v = 0; v < first_result; ++v) {
+    if (!whole[v]) place[v] = take(block_size(types[v]));
   }
 }
 
-void BlockProgram::add_steps(const Instruction& instruction, Value out) {
+void BlockProgram::add_steps(const Program& program, const Instruction& instruction, Value out,
+                             bool is_read) {
   const auto [op, result, a, b, c] = instruction;
-  const DType from = types[a];
-  Kernel kernel = nullptr;
-  if (kind_of(op) == OpKind::cast && is_narrow(result)) {
-    kernel = odd_kernel(block_type(from));
-  } else {
-    kernel = find_kernel(op, block_type(from), block_type(result));
-  }
-  if (kernel == nullptr) throw_no_loop(instruction, from);
-  steps.push_back({kernel, a, b, c, out});
-  if (is_narrow(result) && !is_exact(op)) {
+  steps.push_back({kernel_of(program, instruction), a, b, c, out});
+  // What is only stored is rounded when it is narrowed.
+  if (is_narrow(result) && !is_exact(op) && is_read) {
     steps.push_back({rounding_kernel(result), out, out, out, out});
   }
+}
+
+// The loop for the operands as they are: of those that are one element for all, a loop takes one as
+// such at most, and needs blocks of the others.
+Kernel BlockProgram::kernel_of(const Program& program, const Instruction& instruction) {
+  const auto [op, result, a, b, c] = instruction;
+  const DType from = types[a];
+  if (kind_of(op) == OpKind::cast && is_narrow(result)) {
+    whole[a] = true;
+    return odd_kernel(block_type(from));
+  }
+  const Loop* const loop = find_loop(op, block_type(from), block_type(result));
+  if (loop == nullptr) throw_no_loop(instruction, from);
+  if (loop->once_second != nullptr && is_single(program, b)) {
+    whole[a] = true;
+    return loop->once_second;
+  }
+  if (loop->once_first != nullptr && is_single(program, a)) return loop->once_first;
+  const Value read[] = {a, b, c};
+  for (int k = 0; k < operands(op); ++k) whole[read[k]] = true;
+  return loop->kernel;
 }
 
 BlockRun::BlockRun(const Program& program, const BlockProgram& compiled, const Binding& binding)
@@ -127,7 +178,7 @@ BlockRun::BlockRun(const Program& program, const BlockProgram& compiled, const B
       buffers_(Scratch::of_thread().reserve(compiled.bytes + kBlock * sizeof(std::uint16_t))),
       gathered_(buffers_ + compiled.bytes),
       values_(Scratch::of_thread().values),
-      destinations_(Scratch::of_thread().destinations) {
+      ways_(Scratch::of_thread().ways) {
   const std::size_t leaves = program.leaves.size();
   values_.assign(compiled.place.size(), nullptr);
   for (std::size_t v = 0; v < values_.size(); ++v) {
@@ -135,18 +186,26 @@ BlockRun::BlockRun(const Program& program, const BlockProgram& compiled, const B
   }
   std::uint64_t elements = 1;
   for (const std::int64_t extent : binding.extents) elements *= static_cast<std::uint64_t>(extent);
-  const std::size_t filled = std::min<std::uint64_t>(elements, kBlock);
+  const std::size_t most = std::min<std::uint64_t>(elements, kBlock);
+  const auto fill_single = [&](std::size_t v, const void* element) {
+    fill(v, element, compiled.whole[v] ? most : 1);
+  };
   for (std::size_t i = 0; i < leaves; ++i) {
-    if (program.leaves[i].access == Access::single) fill(i, binding.leaves[i], filled);
+    if (program.leaves[i].access == Access::single) fill_single(i, binding.leaves[i]);
   }
   for (std::size_t i = 0; i < program.scalars.size(); ++i) {
     // The lowest bytes come first.
-    fill(leaves + i, &binding.scalars[i], filled);
+    fill_single(leaves + i, &binding.scalars[i]);
   }
-  destinations_.assign(program.outputs.size(), nullptr);
+  ways_.clear();
   for (std::size_t o = 0; o < program.outputs.size(); ++o) {
-    if (computed_in_place(o)) destinations_[o] = static_cast<std::byte*>(binding.outputs[o]);
+    ways_.push_back(way_of(o, elements));
+    streams_ |= ways_.back() == Way::streamed;
   }
+}
+
+BlockRun::~BlockRun() {
+  if (streams_) end_streaming();
 }
 
 void BlockRun::fill(std::size_t value, const void* element, std::size_t n) {
@@ -172,36 +231,55 @@ void BlockRun::fill(std::size_t value, const void* element, std::size_t n) {
 }
 
 // A later step may read a leaf whose memory an output overwrites: that output is copied at the end.
-bool BlockRun::computed_in_place(std::size_t output) const noexcept {
-  const std::size_t inputs = program_.leaves.size() + program_.scalars.size();
+// Its lines are in the cache, so that it is not streamed.
+Way BlockRun::way_of(std::size_t output, std::uint64_t elements) const noexcept {
   const Value value = program_.outputs[output].value;
-  return value >= inputs && !is_narrow(compiled_.types[value]) &&
-         std::find(binding_.leaves.begin(), binding_.leaves.end(), binding_.outputs[output]) ==
-             binding_.leaves.end();
+  const DType type = compiled_.types[value];
+  if (std::find(binding_.leaves.begin(), binding_.leaves.end(), binding_.outputs[output]) !=
+      binding_.leaves.end()) {
+    return Way::copied;
+  }
+  // One loop over one array gains nothing: its loads wait for the stores of the block before.
+  const bool one_loop = compiled_.steps.size() == 1 && program_.leaves.size() == 1;
+  if (!one_loop && elements * size_of(type) >= kStreamedBytes) return Way::streamed;
+  const std::size_t inputs = program_.leaves.size() + program_.scalars.size();
+  return value >= inputs && !is_narrow(type) ? Way::computed : Way::copied;
 }
 
 void BlockRun::block(std::uint64_t index, std::size_t n) {
   for (std::size_t i = 0; i < program_.leaves.size(); ++i) {
     if (program_.leaves[i].access != Access::single) read_leaf(i, index, n);
   }
-  for (std::size_t o = 0; o < destinations_.size(); ++o) {
-    if (destinations_[o] == nullptr) continue;
+  for (std::size_t o = 0; o < ways_.size(); ++o) {
+    if (ways_[o] != Way::computed) continue;
     const Value value = program_.outputs[o].value;
-    values_[value] = destinations_[o] + index * size_of(compiled_.types[value]);
+    values_[value] =
+        static_cast<std::byte*>(binding_.outputs[o]) + index * size_of(compiled_.types[value]);
   }
   for (const BlockProgram::Step& step : compiled_.steps) {
     step.kernel(values_[step.a], values_[step.b], values_[step.c], values_[step.out], n, index);
   }
-  for (std::size_t o = 0; o < destinations_.size(); ++o) {
-    if (destinations_[o] != nullptr) continue;
-    const Value value = program_.outputs[o].value;
-    const DType type = compiled_.types[value];
-    std::byte* const target = static_cast<std::byte*>(binding_.outputs[o]) + index * size_of(type);
-    if (is_narrow(type)) {
-      narrowing_kernel(type)(values_[value], nullptr, nullptr, target, n, 0);
-    } else {
-      std::memcpy(target, values_[value], n * size_of(type));
-    }
+  for (std::size_t o = 0; o < ways_.size(); ++o) {
+    if (ways_[o] != Way::computed) store(o, index, n);
+  }
+}
+
+void BlockRun::store(std::size_t output, std::uint64_t index, std::size_t n) {
+  const Value value = program_.outputs[output].value;
+  const DType type = compiled_.types[value];
+  const bool streamed = ways_[output] == Way::streamed;
+  std::byte* const target =
+      static_cast<std::byte*>(binding_.outputs[output]) + index * size_of(type);
+  const std::byte* source = values_[value];
+  if (is_narrow(type)) {
+    std::byte* const narrowed = streamed ? gathered_ : target;
+    narrowing_kernel(type)(source, nullptr, nullptr, narrowed, n, 0);
+    source = narrowed;
+  }
+  if (streamed) {
+    stream(target, source, n * size_of(type));
+  } else if (source != target) {
+    std::memcpy(target, source, n * size_of(type));
   }
 }
 

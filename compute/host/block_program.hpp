@@ -23,7 +23,8 @@ struct BlockProgram {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   std::vector<Step> steps;
-  std::vector<DType> types;          ///< by value
+  std::vector<DType> types;  ///< by value
+  std::vector<bool> whole;   ///< by value: a block of it is there, not its first element alone
   std::vector<std::uint32_t> place;  ///< by value, bytes; linear leaves are read in place: kNone
   std::uint32_t bytes = 0;
 
@@ -31,15 +32,23 @@ struct BlockProgram {
   explicit BlockProgram(const Program& program);
 
  private:
-  std::uint32_t take(DType type);
-  void add_steps(const Instruction& instruction, Value out);
+  std::uint32_t take(std::size_t size);
+  void add_steps(const Program& program, const Instruction& instruction, Value out, bool is_read);
+  [[nodiscard]] Kernel kernel_of(const Program& program, const Instruction& instruction);
 };
+
+/// How an output gets to its memory: computed there; copied there from where it is computed; or the
+/// same past the caches.
+enum class Way : std::uint8_t { computed, copied, streamed };
 
 /// One thread's view of one run. Only one may exist on a thread at a time.
 /// Cost of a block beside its loops: a few ns for each leaf, output and step.
 class BlockRun {
  public:
   BlockRun(const Program& program, const BlockProgram& compiled, const Binding& binding);
+  ~BlockRun();
+  BlockRun(const BlockRun&) = delete;
+  BlockRun& operator=(const BlockRun&) = delete;
 
   /// Computes elements [index, index + n) of the iteration space and stores the outputs: each by
   /// the loop that computes it where it can be. REQUIRES: 0 < n <= kBlock.
@@ -53,7 +62,8 @@ class BlockRun {
   [[nodiscard]] const std::byte* gather(std::size_t leaf, std::byte* target, std::uint64_t index,
                                         std::size_t n);
   void fill(std::size_t value, const void* element, std::size_t n);
-  [[nodiscard]] bool computed_in_place(std::size_t output) const noexcept;
+  [[nodiscard]] Way way_of(std::size_t output, std::uint64_t elements) const noexcept;
+  void store(std::size_t output, std::uint64_t index, std::size_t n);
   [[nodiscard]] std::byte* buffer_of(std::size_t value) const noexcept {
     return buffers_ + compiled_.place[value];
   }
@@ -62,9 +72,10 @@ class BlockRun {
   const BlockProgram& compiled_;
   const Binding& binding_;
   std::byte* buffers_;
-  std::byte* gathered_;                    // a block of a narrow leaf before it is widened
-  std::vector<std::byte*>& values_;        // where each value of the block lies
-  std::vector<std::byte*>& destinations_;  // of outputs computed in place, else null
+  std::byte* gathered_;              // a block of a narrow leaf before it is widened
+  std::vector<std::byte*>& values_;  // where each value of the block lies
+  std::vector<Way>& ways_;           // by output
+  bool streams_ = false;
 };
 
 }  // namespace forebay::compute::host

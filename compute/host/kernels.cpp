@@ -8,24 +8,29 @@ constexpr std::size_t kTypes = 8;
 
 // By operation, first operand and result: constants fold on the way of every expression.
 struct Table {
-  Kernel kernels[kOpCount][kTypes][kTypes] = {};
-  [[nodiscard]] Kernel& at(Op op, DType a, DType result) {
-    return kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(a)]
-                  [static_cast<std::size_t>(result)];
+  const Loop* loops[kOpCount][kTypes][kTypes] = {};
+  [[nodiscard]] const Loop*& at(Op op, DType a, DType result) {
+    return loops[static_cast<std::size_t>(op)][static_cast<std::size_t>(a)]
+                [static_cast<std::size_t>(result)];
   }
   Table() {
-    for (const auto loops : {loops_f64(), loops_f32(), loops_i64(), loops_i32(), loops_u8(),
-                             loops_boolean(), loops_cast()}) {
-      for (const Loop& loop : loops) at(loop.op, loop.a, loop.result) = loop.kernel;
+    for (const auto of_type : {loops_f64(), loops_f32(), loops_i64(), loops_i32(), loops_u8(),
+                               loops_boolean(), loops_cast()}) {
+      for (const Loop& loop : of_type) at(loop.op, loop.a, loop.result) = &loop;
     }
   }
 };
 
 }  // namespace
 
-Kernel find_kernel(Op op, DType a, DType result) noexcept {
+const Loop* find_loop(Op op, DType a, DType result) noexcept {
   static Table table;
   return table.at(op, a, result);
+}
+
+Kernel find_kernel(Op op, DType a, DType result) noexcept {
+  const Loop* const loop = find_loop(op, a, result);
+  return loop == nullptr ? nullptr : loop->kernel;
 }
 
 bool is_exact(Op op) noexcept {

@@ -28,6 +28,9 @@ using Kernel = void (*)(const void* a, const void* b, const void* c, void* out, 
 /// The loop of `op` for a first operand of type `a` and a result of type `result`, both types of
 /// blocks; null if there is no such operation. The result is not yet rounded to a narrow type.
 [[nodiscard]] Kernel find_kernel(Op op, DType a, DType result) noexcept;
+/// Its row, which has the same loop over a first or second operand of one element for all.
+struct Loop;
+[[nodiscard]] const Loop* find_loop(Op op, DType a, DType result) noexcept;
 
 /// float to float: the nearest number that f16 or bf16 has.
 [[nodiscard]] Kernel rounding_kernel(DType narrow) noexcept;
@@ -46,6 +49,9 @@ struct Loop {
   DType a;
   DType result;
   Kernel kernel;
+  /// The same for a first or second operand that is one element for all; where there is one.
+  Kernel once_first = nullptr;
+  Kernel once_second = nullptr;
 };
 [[nodiscard]] std::span<const Loop> loops_f64() noexcept;
 [[nodiscard]] std::span<const Loop> loops_f32() noexcept;

@@ -3,11 +3,16 @@
 
 #include "compute/host/kernels.hpp"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compute/host/loops_i64.cpp"
 #define FOREBAY_T long long
 #define FOREBAY_T_DTYPE i64
 #define FOREBAY_T_IS_number
 #include "compute/host/loops.inl"
 
+#if HWY_ONCE
 namespace forebay::compute::host {
-std::span<const Loop> loops_i64() noexcept { return kLoops; }
+HWY_EXPORT(loops);
+std::span<const Loop> loops_i64() noexcept { return HWY_DYNAMIC_DISPATCH(loops)(); }
 }  // namespace forebay::compute::host
+#endif

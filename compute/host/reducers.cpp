@@ -3,10 +3,11 @@
 #include <array>
 #include <limits>
 
-#include "compute/host/loops.inl"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compute/host/reducers.cpp"
+#include "compute/host/targets.inl"
 
-namespace forebay::compute::host {
-namespace {
+FOREBAY_TARGETS_BEGIN
 
 #include "compute/prelude.inl"
 
@@ -102,14 +103,14 @@ void start_with(void* states, std::size_t n, State state) {
 // s with the later state o, `whole` joins s with n values of a row.
 #define FOREBAY_REDUCER(name, E, S, initial, whole, one, two, indices)                  \
   void start_##name(void* states, std::size_t n) { start_with<S>(states, n, initial); } \
-  FOREBAY_CLONES void row_##name(void* state, const void* values, std::size_t n,        \
-                                 [[maybe_unused]] std::uint64_t index) {                \
+  void row_##name(void* state, const void* values, std::size_t n,                       \
+                  [[maybe_unused]] std::uint64_t index) {                               \
     S& s = *static_cast<S*>(state);                                                     \
     const E* const v = static_cast<const E*>(values);                                   \
     whole;                                                                              \
   }                                                                                     \
-  FOREBAY_CLONES void columns_##name(void* states, const void* values, std::size_t n,   \
-                                     [[maybe_unused]] std::uint64_t index) {            \
+  void columns_##name(void* states, const void* values, std::size_t n,                  \
+                      [[maybe_unused]] std::uint64_t index) {                           \
     S* const all = static_cast<S*>(states);                                             \
     const E* const v = static_cast<const E*>(values);                                   \
     _Pragma("GCC ivdep") for (std::size_t i = 0; i < n; ++i) {                          \
@@ -177,10 +178,17 @@ constexpr Row kReducers[] = {Row FOREBAY_ROW(sum),   Row FOREBAY_ROW(sum), Row F
                              Row FOREBAY_ROW(min),   Row FOREBAY_ROW(max), Row FOREBAY_ROW(argmin),
                              Row FOREBAY_ROW(argmax)};
 
-}  // namespace
-
-const Reducer& reducer_of(ReduceOp op, DType type) noexcept {
+const Reducer& reducer(ReduceOp op, DType type) {
   return *kReducers[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
 }
 
+FOREBAY_TARGETS_END
+
+#if HWY_ONCE
+namespace forebay::compute::host {
+HWY_EXPORT(reducer);
+const Reducer& reducer_of(ReduceOp op, DType type) noexcept {
+  return HWY_DYNAMIC_DISPATCH(reducer)(op, type);
+}
 }  // namespace forebay::compute::host
+#endif

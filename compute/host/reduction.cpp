@@ -13,6 +13,9 @@ namespace {
 using Count = std::uint64_t;
 
 constexpr Count kTilesOfItem = 64;
+// Neighbouring groups of columns that one item goes through row by row, so that it reads longer
+// pieces of a row than a tile is.
+constexpr Count kBundle = 4;
 
 // The iteration space as tiles of at most kBlock elements that follow each other in it: several
 // whole rows of the last dimension, or a piece of one. A tile belongs to a group of results, or to
@@ -194,27 +197,40 @@ void reduce(const Program& program, const BlockProgram& compiled, const Binding&
     }
     convert(states, rule.indexed ? DType::i64 : rule.total, target, rule.result, n);
   };
-  const auto run_group_item = [&](BlockRun& run, Count item) {
-    const Group group(t, item / items_of_group);
-    const Count first = item % items_of_group * kTilesOfItem;
+  // An item of `count` groups from `group` on; each gets its tiles in their order.
+  const auto run_item = [&](BlockRun& run, Count group, Count count, Count item) {
     alignas(16) std::byte own[kBlock * kMaxStateBytes];
-    std::byte* const states = partial ? partials.data() + item * width_bytes : own;
-    reducer.start(states, partial ? width : group.results(t));
-    for (Count number = first; number < std::min(first + kTilesOfItem, tiles); ++number) {
-      const Tile tile = group.tile(t, number);
-      run.block(tile.index, tile.rows * tile.columns);
-      add_tile(t, tile, reducer, static_cast<const std::byte*>(run.value(value)), element, states);
+    const auto states_of = [&](Count g) {
+      return partial ? partials.data() + (g * items_of_group + item) * width_bytes : own;
+    };
+    for (Count g = group; g < group + count; ++g) {
+      reducer.start(states_of(g), partial ? width : Group(t, g).results(t));
     }
-    if (!partial) finish(group, states);
+    const Count first = item * kTilesOfItem;
+    for (Count number = first; number < std::min(first + kTilesOfItem, tiles); ++number) {
+      for (Count g = group; g < group + count; ++g) {
+        const Tile tile = Group(t, g).tile(t, number);
+        run.block(tile.index, tile.rows * tile.columns);
+        add_tile(t, tile, reducer, static_cast<const std::byte*>(run.value(value)), element,
+                 states_of(g));
+      }
+    }
+    if (!partial) finish(Group(t, group), own);
   };
 
+  const Count groups_of_row = t.column_kept ? t.column_tiles : 1;
+  const Count bundle = partial ? kBundle : 1;
+  const Count bundles_of_row = (groups_of_row + bundle - 1) / bundle;
+  const Count items = t.groups() / groups_of_row * bundles_of_row * items_of_group;
   // Threads take items in runs of about 64 tiles.
-  const Count items = t.groups() * items_of_group;
   const Count batch = std::max<Count>(1, kTilesOfItem / std::min(tiles, kTilesOfItem));
   threads.run((items + batch - 1) / batch, [&](std::size_t b) {
     BlockRun run(program, compiled, binding);
-    for (Count item = b * batch; item < std::min<Count>((b + 1) * batch, items); ++item) {
-      run_group_item(run, item);
+    for (Count i = b * batch; i < std::min<Count>((b + 1) * batch, items); ++i) {
+      const Count row = i / items_of_group / bundles_of_row;
+      const Count column = i / items_of_group % bundles_of_row * bundle;
+      run_item(run, row * groups_of_row + column, std::min(bundle, groups_of_row - column),
+               i % items_of_group);
     }
   });
   if (!partial) return;

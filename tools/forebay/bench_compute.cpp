@@ -11,7 +11,8 @@ class BenchCompute final : public Command {
  public:
   const char* path() const noexcept override { return "bench compute"; }
   const char* summary() const noexcept override {
-    return "bandwidth of programs in each tier, as a share of a copy's, and the cost of a launch";
+    return "bandwidth of programs in each tier, as a share of a copy's; what launches and plans "
+           "cost";
   }
   const char* example() const noexcept override {
     return "forebay bench compute --mib 64 --repeats 5 --json compute.json\n"
@@ -19,10 +20,12 @@ class BenchCompute final : public Command {
   }
 
   void declare(OptionSet& options) override {
-    options.number("mib", work_.mib, {1, 1U << 16}, "size of each of three arrays, in MiB");
+    options.number("mib", work_.mib, {1, 1U << 16}, "size of each of five arrays, in MiB");
     options.number("repeats", work_.repeats, {1, 1000}, "runs of each case; the median counts");
     options.number("calls", work_.calls, {100, 1U << 20},
                    "launches for each figure of what one costs");
+    options.number("queued", work_.queued, {16, 1U << 20},
+                   "operations in the longest queue that is planned");
     common_.declare(options);
   }
 
@@ -59,6 +62,15 @@ class BenchCompute final : public Command {
     out.end_array().key("launches").begin_array();
     for (const LaunchRow& row : results.launches) {
       out.begin_object().field("what", row.name).field("us", row.us).end_object();
+    }
+    out.end_array().key("planning").begin_array();
+    for (const PlanningRow& row : results.planning) {
+      out.begin_object()
+          .field("what", row.name)
+          .field("queued", row.queued)
+          .field("us_per_op", row.us_per_op)
+          .field("launches_per_op", row.launches_per_op)
+          .end_object();
     }
     return out.end_array().end_object().text();
   }

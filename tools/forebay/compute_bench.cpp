@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "forebay/compute/backend.hpp"
+#include "forebay/compute/graph.hpp"
+#include "forebay/compute/normalize.hpp"
 #include "forebay/compute/prepare.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tools/forebay/clock.hpp"
@@ -11,6 +13,7 @@
 #include "tools/forebay/compute_cases.hpp"
 #include "tools/forebay/device_timer.hpp"
 #include "tools/forebay/measures.hpp"
+#include "tools/forebay/plain_loops.hpp"
 
 namespace forebay::tools {
 namespace {
@@ -80,52 +83,89 @@ class Bench {
         timer_(make_device_timer(device)) {}
 
   ComputeResults run() {
-    const auto lock = compute::lock_backend(device_);
-    const std::vector<ComputeCase> cases = compute_cases(elements_);
-    const std::uint64_t bytes = static_cast<std::uint64_t>(cases.front().elements) * 4;
-    add("copy", "driver", 2 * bytes,
-        [&] { backend_.copy(arrays_[0], arrays_[2], bytes, device_.default_stream()); });
-    for (const ComputeCase& one : cases) {
-      for (const Tier& tier : tiers_of(backend_)) run_tier(one, tier);
-      if (device_.info().kind != DeviceKind::host) continue;
-      add(one.name, "loop", one.bytes, [&] {
-        run_plain_loop(
-            one, {static_cast<const float*>(arrays_[0]), static_cast<const float*>(arrays_[1])},
-            static_cast<float*>(arrays_[2]));
-      });
-    }
+    run_cases();
+    softmax_rows();
     for (const ComputeRow& row : results_.rows) {
       if (row.name == "copy")
         results_.copy_gb_per_s = std::max(results_.copy_gb_per_s, row.gb_per_s);
     }
     for (ComputeRow& row : results_.rows) row.of_copy = row.gb_per_s / results_.copy_gb_per_s;
-    for (const Tier& tier : tiers_of(backend_)) launch_cost(tier);
+    launch_costs();
+    results_.planning = run_planning_bench(device_, 20 * work_.calls, work_.queued,
+                                           [&](const PlanningRow& row) { report(row); });
     return std::move(results_);
   }
 
-  /// Through tensors, without the lock: `(x + 1).eval()` of a small x, allocation included.
-  void tensor_cost(ComputeResults& results) const {
-    const Tensor x = full({1024}, 1.0F, device_).eval();
-    const auto step = [&] { (void)(x + 1.0F).eval(); };
-    for (int i = 0; i < 100; ++i) step();
-    (void)prepare(device_);
-    results.launches.push_back({"tensor", cost_of(step)});
-    report(results.launches.back());
+ private:
+  /// One way to do what a case does.
+  struct Way {
+    const char* tier;
+    std::function<void()> enqueue;
+  };
+
+  /// The ways take turns, so that whatever else slows the machine down meets all of them.
+  void add(const std::string& name, std::uint64_t bytes, const std::vector<Way>& ways) {
+    std::vector<std::vector<double>> times(ways.size());
+    for (const Way& way : ways) (void)timer_->seconds(way.enqueue);  // once to warm up
+    for (std::uint64_t i = 0; i < work_.repeats; ++i) {
+      for (std::size_t k = 0; k < ways.size(); ++k) {
+        times[k].push_back(timer_->seconds(ways[k].enqueue));
+      }
+    }
+    for (std::size_t k = 0; k < ways.size(); ++k) {
+      ComputeRow row{name, ways[k].tier, bytes, median(times[k])};
+      row.gb_per_s = 1e-9 * static_cast<double>(bytes) / row.median_s;
+      char line[128];
+      std::snprintf(line, sizeof line, "%-14s %-10s %9.3f ms %9.1f GB/s", row.name.c_str(),
+                    ways[k].tier, 1e3 * row.median_s, row.gb_per_s);
+      report_(line);
+      results_.rows.push_back(std::move(row));
+    }
   }
 
- private:
-  void add(const std::string& name, const char* tier, std::uint64_t bytes,
-           const std::function<void()>& enqueue) {
-    (void)timer_->seconds(enqueue);  // once to warm up
-    std::vector<double> times;
-    for (std::uint64_t i = 0; i < work_.repeats; ++i) times.push_back(timer_->seconds(enqueue));
-    ComputeRow row{name, tier, bytes, median(times)};
-    row.gb_per_s = 1e-9 * static_cast<double>(bytes) / row.median_s;
-    char line[128];
-    std::snprintf(line, sizeof line, "%-14s %-10s %9.3f ms %9.1f GB/s", row.name.c_str(), tier,
-                  1e3 * row.median_s, row.gb_per_s);
-    report_(line);
-    results_.rows.push_back(std::move(row));
+  void run_cases() {
+    const auto lock = compute::lock_backend(device_);
+    const bool on_host = device_.info().kind == DeviceKind::host;
+    const Stream stream = device_.default_stream();
+    for (const ComputeCase& one : compute_cases(elements_)) {
+      const Binding binding = binding_of(one);
+      std::vector<Way> ways;
+      if (one.name == "copy") {
+        ways.push_back(
+            {"driver", [&] { backend_.copy(arrays_[0], arrays_[2], one.bytes / 2, stream); }});
+      }
+      for (const Tier& tier : tiers_of(backend_)) {
+        const auto run = [&one, &binding, tier, stream] {
+          return tier.executor->run(one.program, binding, stream) == Readiness::done;
+        };
+        if (run()) {
+          ways.push_back({tier.name, [run] { (void)run(); }});
+        } else {
+          report_(one.name + " is not for the tier " + tier.name);
+        }
+      }
+      if (on_host && one.loop != nullptr) {
+        ways.push_back({"loop", [&] { one.loop(one, binding.leaves, arrays_[2]); }});
+      }
+      if (on_host && one.name == "triad") {
+        ways.push_back({"stream", [&] {
+                          stream_triad(static_cast<double*>(arrays_[2]),
+                                       static_cast<const double*>(arrays_[0]),
+                                       static_cast<const double*>(arrays_[1]), 3.0,
+                                       static_cast<std::size_t>(one.elements) / 2);
+                        }});
+      }
+      add(one.name, one.bytes, ways);
+    }
+  }
+
+  /// Several launches, so through tensors; read once and written once is what it is measured by.
+  void softmax_rows() {
+    const Tensor x = full({elements_ / kCaseRow, kCaseRow}, 0.5F, device_).eval();
+    const auto step = [&] { (void)softmax(x).eval(); };
+    for (int i = 0; i < 3; ++i) step();
+    (void)prepare(device_);
+    add("softmax_rows", static_cast<std::uint64_t>(x.numel()) * 8, {{"tensor", step}});
   }
 
   [[nodiscard]] Binding binding_of(const ComputeCase& one) const {
@@ -136,15 +176,6 @@ class Bench {
     binding.outputs.assign(one.program.outputs.size(), arrays_[2]);
     if (one.program.reduction) binding.reduction = arrays_[2];
     return binding;
-  }
-
-  void run_tier(const ComputeCase& one, const Tier& tier) {
-    const Binding binding = binding_of(one);
-    add(one.name, tier.name, one.bytes, [&] {
-      if (tier.executor->run(one.program, binding, device_.default_stream()) != Readiness::done) {
-        throw Error(std::string("the ") + tier.name + " tier cannot run " + one.name);
-      }
-    });
   }
 
   /// Microseconds of the caller for each call; the device is idle before, and keeps up.
@@ -162,22 +193,64 @@ class Bench {
     return median(batches);
   }
 
-  void report(const LaunchRow& row) const {
+  void add_launch(const std::string& name, double us) {
+    results_.launches.push_back({name, us});
     char line[96];
-    std::snprintf(line, sizeof line, "launch %-18s %9.3f us", row.name.c_str(), row.us);
+    std::snprintf(line, sizeof line, "launch %-18s %9.3f us", name.c_str(), us);
     report_(line);
   }
 
-  void launch_cost(const Tier& tier) {
-    ComputeCase small = compute_cases(8192)[2];
+  void report(const PlanningRow& row) const {
+    char line[96];
+    std::snprintf(line, sizeof line, "plan %6llu %-13s %9.3f us an operation, %.3f launches",
+                  static_cast<unsigned long long>(row.queued), row.name.c_str(), row.us_per_op,
+                  row.launches_per_op);
+    report_(line);
+  }
+
+  void launch_costs() {
+    ComputeCase small = compute_case("chain1", 8192);
     small.extents = Dims{1024};
     const Binding binding = binding_of(small);
-    const auto step = [&] {
-      (void)tier.executor->run(small.program, binding, device_.default_stream());
+    for (const Tier& tier : tiers_of(backend_)) {
+      const auto lock = compute::lock_backend(device_);
+      const auto step = [&] {
+        (void)tier.executor->run(small.program, binding, device_.default_stream());
+      };
+      step();
+      add_launch(tier.name, cost_of(step));
+    }
+    const Tensor x = full({1024}, 1.0F, device_).eval();
+    const auto step = [&] { (void)(x + 1.0F).eval(); };
+    for (int i = 0; i < 100; ++i) step();
+    (void)prepare(device_);
+    add_launch("tensor", cost_of(step));
+    graph_costs(x);
+  }
+
+  /// Operations in place, each on the result of the one before, until the device has done them.
+  void graph_costs(const Tensor& x) {
+    constexpr int kOperations = 100;
+    const auto work = [&] {
+      for (int i = 0; i < kOperations; ++i) assign(x, x + 1.0F);
     };
-    step();
-    results_.launches.push_back({tier.name, cost_of(step)});
-    report(results_.launches.back());
+    work();
+    (void)prepare(device_);
+    const Graph graph = capture(device_, work);
+    const auto cost = [&](const std::function<void()>& enqueue) {
+      std::vector<double> rounds;
+      for (std::uint64_t done = 0; done < work_.calls; done += kOperations) {
+        device_.synchronize();
+        const double start = now_s();
+        enqueue();
+        device_.synchronize();
+        rounds.push_back(1e6 * (now_s() - start) / kOperations);
+      }
+      return median(rounds);
+    };
+    graph.replay();
+    add_launch("eager", cost(work));
+    add_launch("graph", cost([&] { graph.replay(); }));
   }
 
   const ComputeBenchWork& work_;
@@ -194,15 +267,12 @@ class Bench {
 
 ComputeResults run_compute_bench(const ComputeBenchWork& work, Device& device,
                                  const std::function<void(const std::string&)>& report) {
-  const std::uint64_t needed = (work.mib << 20) * 3;
+  const std::uint64_t needed = (work.mib << 20) * 5;  // two more for softmax
   if (needed > device.free_bytes()) {
-    throw UsageError("three arrays of " + std::to_string(work.mib) + " MiB do not fit into " +
+    throw UsageError("five arrays of " + std::to_string(work.mib) + " MiB do not fit into " +
                      device.id() + "; ask for less with --mib");
   }
-  Bench bench(work, device, report);
-  ComputeResults results = bench.run();
-  bench.tensor_cost(results);
-  return results;
+  return Bench(work, device, report).run();
 }
 
 }  // namespace forebay::tools

@@ -1,7 +1,10 @@
 #include "tools/forebay/compute_cases.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
+
+#include "tools/forebay/plain_loops.hpp"
 
 namespace forebay::tools {
 
@@ -12,7 +15,7 @@ using compute::Value;
 
 namespace {
 
-constexpr std::int64_t kRow = 4096;
+constexpr std::int64_t kRow = kCaseRow;
 constexpr std::int64_t kPitch = kRow + 64;  ///< elements between rows of the wider array
 constexpr compute::Leaf kLinear{DType::f32, Access::linear};
 constexpr compute::Leaf kStrided{DType::f32, Access::strided};
@@ -24,8 +27,35 @@ ComputeCase map_of(std::string name, std::vector<compute::Leaf> leaves, std::int
   one.extents = Dims{elements};
   one.strides.assign(one.program.leaves.size(), {});
   one.elements = elements;
-  one.bytes = static_cast<std::uint64_t>(elements) * 4 * (one.program.leaves.size() + 1);
+  one.bytes = static_cast<std::uint64_t>(elements) * size_of(one.program.leaves[0].type) *
+              (one.program.leaves.size() + 1);
   one.program.outputs = {{0}};
+  one.loop = &plain_copy;
+  return one;
+}
+
+/// As many bytes as `elements` f32 elements have.
+ComputeCase add_of(DType type, std::int64_t elements) {
+  const auto count = elements * 4 / static_cast<std::int64_t>(size_of(type));
+  const std::string name =
+      type == DType::f32 ? "add" : std::string("add_") + std::string(to_string(type));
+  ComputeCase one = map_of(name, {{type, Access::linear}, {type, Access::linear}}, count);
+  one.program.code = {{Op::add, type, 0, 1, 0}};
+  one.program.outputs = {{2}};
+  one.loop = type == DType::f32   ? &plain_add<float>
+             : type == DType::f64 ? &plain_add<double>
+             : type == DType::u8  ? &plain_add<std::uint8_t>
+                                  : nullptr;
+  return one;
+}
+
+ComputeCase triad_of(std::int64_t elements) {
+  ComputeCase one = map_of("triad", {kLinear, kLinear}, elements);
+  one.program.scalars = {DType::f32};
+  one.scalars = {std::bit_cast<std::uint32_t>(3.0F)};
+  one.program.code = {{Op::mul, DType::f32, 1, 2, 0}, {Op::add, DType::f32, 0, 3, 0}};
+  one.program.outputs = {{4}};
+  one.loop = &plain_triad;
   return one;
 }
 
@@ -42,6 +72,7 @@ ComputeCase chain_of(unsigned length, std::int64_t elements) {
         {times ? Op::mul : Op::add, DType::f32, before, static_cast<Value>(1 + k), 0});
   }
   one.program.outputs = {{static_cast<Value>(2 * length)}};
+  one.loop = plain_chain(length);
   return one;
 }
 
@@ -57,6 +88,17 @@ ComputeCase sum_of(std::string name, Dims extents, std::uint8_t reduced_dims) {
   for (const std::int64_t extent : extents) one.elements *= extent;
   one.extents = std::move(extents);
   one.bytes = static_cast<std::uint64_t>(one.elements) * 4;
+  one.loop = reduced_dims == 0b01 && one.program.rank == 2 ? &plain_column_sum : &plain_row_sum;
+  return one;
+}
+
+ComputeCase dot_of(std::int64_t elements) {
+  ComputeCase one = sum_of("dot", Dims{elements}, 0b1);
+  one.program.leaves = {kLinear, kLinear};
+  one.strides = {{}, {}};
+  one.program.code = {{Op::mul, DType::f32, 0, 1, 0}};
+  one.program.reduction->value = 2;
+  one.bytes *= 2;
   return one;
 }
 
@@ -69,10 +111,10 @@ std::vector<ComputeCase> compute_cases(std::int64_t elements) {
   const std::int64_t whole = rows * kRow;
   std::vector<ComputeCase> cases;
   cases.push_back(map_of("copy", {kLinear}, whole));
-  ComputeCase add = map_of("add", {kLinear, kLinear}, whole);
-  add.program.code = {{Op::add, DType::f32, 0, 1, 0}};
-  add.program.outputs = {{2}};
-  cases.push_back(add);
+  for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::u8}) {
+    cases.push_back(add_of(type, whole));
+  }
+  cases.push_back(triad_of(whole));
   for (const unsigned length : {1U, 3U, 10U, 40U}) cases.push_back(chain_of(length, whole));
 
   ComputeCase pitched = map_of("strided", {kStrided}, whole);
@@ -83,6 +125,7 @@ std::vector<ComputeCase> compute_cases(std::int64_t elements) {
   pitched.scalars = {std::bit_cast<std::uint32_t>(1.0F)};
   pitched.program.code = {{Op::add, DType::f32, 0, 1, 0}};
   pitched.program.outputs = {{2}};
+  pitched.loop = &plain_add_scalar;
   cases.push_back(pitched);
 
   ComputeCase row = map_of("broadcast_row", {kLinear, kStrided}, whole);
@@ -92,55 +135,21 @@ std::vector<ComputeCase> compute_cases(std::int64_t elements) {
   row.program.code = {{Op::add, DType::f32, 0, 1, 0}};
   row.program.outputs = {{2}};
   row.bytes = static_cast<std::uint64_t>(whole) * 8;
+  row.loop = &plain_add<float>;
   cases.push_back(row);
 
+  cases.push_back(dot_of(whole));
   cases.push_back(sum_of("sum", Dims{whole}, 0b1));
   cases.push_back(sum_of("row_sum", Dims{rows, kRow}, 0b10));
   cases.push_back(sum_of("column_sum", Dims{rows, kRow}, 0b01));
   return cases;
 }
 
-void run_plain_loop(const ComputeCase& one, const std::vector<const float*>& leaves, float* out) {
-  const Program& program = one.program;
-  const std::int64_t columns = one.extents[one.extents.size() - 1];
-  if (program.reduction) {
-    const bool by_columns = program.reduced_dims == 0b01 && program.rank == 2;
-    const std::int64_t rows = one.elements / columns;
-    if (by_columns) {
-      for (std::int64_t c = 0; c < columns; ++c) out[c] = 0;
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const float* const row = leaves[0] + r * columns;
-      if (by_columns) {
-        for (std::int64_t c = 0; c < columns; ++c) out[c] += row[c];
-        continue;
-      }
-      double sum = 0;
-      for (std::int64_t c = 0; c < columns; ++c) sum += static_cast<double>(row[c]);
-      out[r] = static_cast<float>(sum);
-    }
-    return;
-  }
-  const auto row_of = [&](std::size_t k, std::int64_t r) {
-    return leaves[k] + r * (one.strides[k].empty() ? columns : one.strides[k][0]);
-  };
-  std::vector<float> scalars;
-  for (const std::uint64_t bits : one.scalars) {
-    scalars.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  }
-  for (std::int64_t r = 0; r < one.elements / columns; ++r) {
-    const float* const x = row_of(0, r);
-    const float* const y = program.leaves.size() > 1 ? row_of(1, r) : nullptr;
-    float* const z = out + r * columns;
-    for (std::int64_t c = 0; c < columns; ++c) {
-      float value = x[c];
-      if (y != nullptr) value += y[c];
-      for (std::size_t k = 0; k < scalars.size(); ++k) {
-        value = program.code[k].op == Op::mul ? value * scalars[k] : value + scalars[k];
-      }
-      z[c] = value;
-    }
-  }
+ComputeCase compute_case(const std::string& name, std::int64_t elements) {
+  std::vector<ComputeCase> cases = compute_cases(elements);
+  const auto found = std::find_if(cases.begin(), cases.end(),
+                                  [&](const ComputeCase& one) { return one.name == name; });
+  return std::move(*found);
 }
 
 }  // namespace forebay::tools

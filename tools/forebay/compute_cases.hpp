@@ -18,18 +18,21 @@ struct ComputeCase {
   std::vector<std::uint64_t> scalars;  ///< bit patterns
   std::int64_t elements = 0;           ///< of the iteration space
   std::uint64_t bytes = 0;             ///< read and written by the best implementation
+  /// The same in one plain loop (plain_loops.hpp), where C++ has the type.
+  void (*loop)(const ComputeCase& one, const std::vector<const void*>& leaves, void* out) = nullptr;
 };
 
-/// Over about `elements` f32 elements: copy, add, chains of 1, 3, 10 and 40 operations with
-/// scalars, rows of a wider array, a broadcast row, and sums over all, rows and columns. REQUIRES:
+/// Over arrays of about `elements` f32 elements, or as many bytes of another type: copy, add (f32,
+/// f64, f16, bf16, u8), STREAM's triad, chains of 1, 3, 10 and 40 operations with scalars, rows of
+/// a wider array, a broadcast row, a scalar product, and sums over all, rows and columns. REQUIRES:
 /// elements >= 8192.
 [[nodiscard]] std::vector<ComputeCase> compute_cases(std::int64_t elements);
 
-/// Elements that the largest leaf of the cases takes.
-[[nodiscard]] std::int64_t leaf_elements(std::int64_t elements);
+/// The one of them that is called `name`; REQUIRES: there is one.
+[[nodiscard]] ComputeCase compute_case(const std::string& name, std::int64_t elements);
 
-/// The case over one thread's plain loop; arrays as in a Binding. Nothing is fused or vectorised by
-/// hand: it is what a programmer writes first.
-void run_plain_loop(const ComputeCase& one, const std::vector<const float*>& leaves, float* out);
+/// f32 elements that the largest leaf of the cases takes, and those of a row.
+[[nodiscard]] std::int64_t leaf_elements(std::int64_t elements);
+inline constexpr std::int64_t kCaseRow = 4096;
 
 }  // namespace forebay::tools

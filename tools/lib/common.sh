@@ -11,7 +11,7 @@ help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
 # The Debian and Ubuntu packages that a build with its tests needs.
 packages=(g++ cmake ninja-build libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-          libopenblas-dev zlib1g-dev libzstd-dev libxxhash-dev libdw-dev catch2
+          libhwy-dev libopenblas-dev zlib1g-dev libzstd-dev libxxhash-dev libdw-dev catch2
           libvalijson-dev)
 
 # install_missing PACKAGE…: installs those that are not there, as root or through sudo; asks nothing.

@@ -90,6 +90,81 @@ TEST_CASE("blocks store outputs at their place and nowhere else") {
   }
 }
 
+TEST_CASE("a scalar takes a block only where a loop cannot take one element") {
+  Program program;
+  program.leaves = {{DType::f32, Access::linear}, {DType::f32, Access::single}};
+  program.scalars = {DType::f32, DType::f32};
+  // 2 - (x * leaf + 1), then its square with a scalar on both sides: 1 + 2.
+  program.code = {step(Op::mul, 0, 1), step(Op::add, 4, 2), step(Op::sub, 3, 5),
+                  step(Op::add, 2, 3), step(Op::mul, 6, 7)};
+  program.outputs = {{8}};
+  const host::BlockProgram compiled(program);
+  CHECK(compiled.whole ==
+        std::vector<bool>{true, false, true, false, true, true, true, true, true});
+  const auto x = counted(100);
+  const float single = 3;
+  std::vector<float> out(100);
+  Binding binding{
+      .extents = {100},
+      .leaves = {x.data(), &single},
+      .strides = {Dims(), Dims()},
+      .scalars = {std::bit_cast<std::uint32_t>(1.0F), std::bit_cast<std::uint32_t>(2.0F)},
+      .outputs = {out.data()}};
+  host::BlockRun run(program, compiled, binding);
+  run.block(0, 100);
+  for (std::size_t i = 0; i < 100; ++i) CHECK(out[i] == (2 - (x[i] * 3 + 1)) * 3);
+
+  // Operations of three operands, and what is stored, need blocks.
+  Program clamp;
+  clamp.leaves.resize(1);
+  clamp.scalars = {DType::f32, DType::f32, DType::f32};
+  clamp.code = {{.op = Op::clamp, .type = DType::f32, .a = 0, .b = 1, .c = 2}};
+  clamp.outputs = {{4}, {3}};
+  CHECK(host::BlockProgram(clamp).whole == std::vector<bool>(5, true));
+}
+
+TEST_CASE("large outputs are stored past the caches, by the same blocks") {
+  Program program;
+  program.leaves = {{DType::f32, Access::linear}, {DType::f16, Access::linear}};
+  program.scalars = {DType::f32};
+  program.code = {
+      step(Op::add, 0, 2), step(Op::mul, 3, 3), {.op = Op::neg, .type = DType::f16, .a = 1}};
+  program.outputs = {{0}, {4}, {3}, {2}, {5}};
+  const host::BlockProgram compiled(program);
+  auto x = counted(2000);
+  std::vector<std::uint16_t> half(2000);
+  std::iota(half.begin(), half.end(), std::uint16_t{0});
+  // The space is larger than the memory, of which two blocks are used.
+  constexpr std::int64_t kElements = std::int64_t{1} << 30;
+  for (const bool over_leaf : {false, true}) {
+    std::vector<std::vector<float>> out(4, std::vector<float>(2000, -1.0F));
+    std::vector<std::uint16_t> negated(2000, 0xFFFF);
+    const auto before = x;
+    Binding binding{.extents = {kElements},
+                    .leaves = {x.data(), half.data()},
+                    .strides = {Dims(), Dims()},
+                    .scalars = {std::bit_cast<std::uint32_t>(1.0F)},
+                    .outputs = {out[2].data(), over_leaf ? x.data() : out[0].data(), out[1].data(),
+                                out[3].data(), negated.data()}};
+    {
+      host::BlockRun run(program, compiled, binding);
+      run.block(3, 1000);
+      run.block(1003, 517);
+    }
+    const std::vector<float>& squares = over_leaf ? x : out[0];
+    for (std::size_t i = 0; i < 2000; ++i) {
+      const bool inside = i >= 3 && i < 1520;
+      const float other = over_leaf ? before[i] : -1;
+      CHECK(squares[i] == (inside ? (before[i] + 1) * (before[i] + 1) : other));
+      CHECK(out[1][i] == (inside ? before[i] + 1 : -1));
+      CHECK(out[2][i] == (inside ? before[i] : -1));
+      CHECK(out[3][i] == (inside ? 1 : -1));
+      CHECK(negated[i] == (inside ? i | 0x8000 : 0xFFFF));
+    }
+    x = before;
+  }
+}
+
 TEST_CASE("an output over a leaf is written when the leaf was read") {
   Program program;
   program.leaves.resize(1);

@@ -52,31 +52,69 @@ inline std::uint64_t element_of(DType type, const std::vector<std::byte>& bytes,
   return bits;
 }
 
-/// Every loop of `loops`, at lengths around the width of vectors; nothing is written behind the
-/// end. Returns how many there were.
+/// How the operands of a loop lie.
+enum class Form { each, first_once, second_once };
+
+/// One run of `loop` over values of every kind: the memory of the result, and what lies behind it.
+struct LoopRun {
+  std::vector<std::uint64_t> a, b, c;
+  std::vector<std::byte> out;
+
+  LoopRun(const compute::host::Loop& loop, Form form, std::size_t n, std::uint64_t index) {
+    const bool choice = compute::kind_of(loop.op) == compute::OpKind::choose;
+    const DType second = choice ? loop.result : loop.a;
+    a = values_of(loop.a, n);
+    b = values_of(second, n);
+    std::shuffle(b.begin(), b.end(), std::mt19937(3));
+    c = b;
+    std::shuffle(c.begin(), c.end(), std::mt19937(4));
+    auto memory_a = memory_of(loop.a, a);
+    auto memory_b = memory_of(second, b);
+    const auto memory_c = memory_of(second, c);
+    out.assign((n + 1) * size_of(loop.result), std::byte{0xAB});
+    if (n != 0 && form == Form::first_once) {
+      std::fill(a.begin(), a.end(), a[n / 2]);
+      memory_a = memory_of(loop.a, {a[0]});
+    }
+    if (n != 0 && form == Form::second_once) {
+      std::fill(b.begin(), b.end(), b[n / 2]);
+      memory_b = memory_of(second, {b[0]});
+    }
+    const compute::host::Kernel kernels[] = {loop.kernel, loop.once_first, loop.once_second};
+    kernels[static_cast<int>(form)](memory_a.data(), memory_b.data(), memory_c.data(), out.data(),
+                                    n, index);
+  }
+};
+
+inline std::vector<Form> forms_of(const compute::host::Loop& loop) {
+  REQUIRE((loop.once_first == nullptr) == (loop.once_second == nullptr));
+  if (loop.once_first == nullptr) return {Form::each};
+  return {Form::each, Form::first_once, Form::second_once};
+}
+
+/// Every loop of `loops`, in every form, at lengths around the width of vectors; nothing is written
+/// behind the end. Returns how many loops there were.
 inline std::size_t check_loops(std::span<const compute::host::Loop> loops) {
   for (const compute::host::Loop& loop : loops) {
-    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{333}}) {
-      const bool choice = compute::kind_of(loop.op) == compute::OpKind::choose;
-      const DType second = choice ? loop.result : loop.a;
-      const auto a = values_of(loop.a, n);
-      auto b = values_of(second, n);
-      std::shuffle(b.begin(), b.end(), std::mt19937(3));
-      auto c = b;
-      std::shuffle(c.begin(), c.end(), std::mt19937(4));
-      std::vector<std::byte> out((n + 1) * size_of(loop.result), std::byte{0xAB});
-      const auto untouched = element_of(loop.result, out, n);
-      loop.kernel(memory_of(loop.a, a).data(), memory_of(second, b).data(),
-                  memory_of(second, c).data(), out.data(), n, 5);
-      INFO(to_string(loop.op) << " of " << to_string(loop.a) << " to " << to_string(loop.result));
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::uint64_t want = choice
-                                       ? (a[i] != 0 ? b[i] : c[i])
-                                       : test::evaluate(loop.op, loop.a, a[i], b[i], c[i], 5 + i);
-        INFO(test::show(loop.a, a[i]) << " and " << test::show(second, b[i]));
-        REQUIRE(test::same_bits(loop.result, element_of(loop.result, out, i), want));
+    const bool choice = compute::kind_of(loop.op) == compute::OpKind::choose;
+    const DType second = choice ? loop.result : loop.a;
+    for (const Form form : forms_of(loop)) {
+      for (const std::size_t n :
+           {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{333}}) {
+        if (n == 0 && form != Form::each) continue;  // there is no one element to read
+        const LoopRun run(loop, form, n, 5);
+        INFO(to_string(loop.op) << " of " << to_string(loop.a) << " to " << to_string(loop.result)
+                                << ", form " << static_cast<int>(form));
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::uint64_t want =
+              choice ? (run.a[i] != 0 ? run.b[i] : run.c[i])
+                     : test::evaluate(loop.op, loop.a, run.a[i], run.b[i], run.c[i], 5 + i);
+          INFO(test::show(loop.a, run.a[i]) << " and " << test::show(second, run.b[i]));
+          REQUIRE(test::same_bits(loop.result, element_of(loop.result, run.out, i), want));
+        }
+        REQUIRE(element_of(loop.result, run.out, n) ==
+                element_of(loop.result, std::vector(size_of(loop.result), std::byte{0xAB}), 0));
       }
-      REQUIRE(element_of(loop.result, out, n) == untouched);
     }
   }
   return loops.size();
