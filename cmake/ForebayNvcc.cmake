@@ -1,5 +1,5 @@
-# nvcc, which compiles the interpreter kernels for every architecture from sm_80 on that it knows,
-# with the newest one's PTX for those that come later. Without it, programs wait for NVRTC.
+# nvcc, which compiles kernels for every architecture from sm_80 on that it knows, with PTX for those
+# that come later. Without it, programs wait for NVRTC.
 set(FOREBAY_HAVE_INTERPRETER OFF)
 if(NOT FOREBAY_HAVE_CUDA)
   return()
@@ -21,11 +21,48 @@ if(NOT result EQUAL 0 OR NOT known)
   return()
 endif()
 list(SORT known COMPARE NATURAL)
-list(GET known -1 newest)
-set(FOREBAY_NVCC_TARGETS -gencode arch=compute_${newest},code=compute_${newest})
-foreach(architecture ${known})
-  list(APPEND FOREBAY_NVCC_TARGETS -gencode arch=compute_${architecture},code=sm_${architecture})
-endforeach()
+list(JOIN known ",sm_" codes)
+get_filename_component(nvcc_folder ${FOREBAY_NVCC} DIRECTORY)
+set(FOREBAY_NVCC_FLAGS -O3 -std=c++20 --fmad=false -ccbin ${CMAKE_CXX_COMPILER}
+    -allow-unsupported-compiler -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/compute/include)
+
+# forebay_fatbin(IMAGE SOURCE DEPENDS...): a fat binary of kernels. The source becomes PTX once, for
+# the oldest architecture, and that becomes machine code for each; the host compiler only
+# preprocesses. Contraction is off everywhere.
+function(forebay_fatbin image source)
+  add_custom_command(
+    OUTPUT ${image}
+    COMMAND ${FOREBAY_NVCC} -fatbin ${FOREBAY_NVCC_FLAGS} -compress-mode=size --threads 2
+            -gencode "arch=compute_80,code=[sm_${codes},compute_80]" -o ${image} ${source}
+    DEPENDS ${source} ${ARGN} COMMENT "Compiling ${source}" VERBATIM)
+endfunction()
+
+# The same as relocatable code, whose kernels share functions instead of having their own copies.
+function(forebay_linked_fatbin image source)
+  get_filename_component(base ${image} NAME_WE)
+  get_filename_component(folder ${image} DIRECTORY)
+  set(ptx ${folder}/${base}.ptx)
+  add_custom_command(
+    OUTPUT ${ptx}
+    COMMAND ${FOREBAY_NVCC} -ptx ${FOREBAY_NVCC_FLAGS} -arch compute_80 -o ${ptx} ${source}
+    DEPENDS ${source} ${ARGN} COMMENT "Compiling ${source}" VERBATIM)
+  set(parts --image3=kind=ptx,sm=80,file=${ptx})
+  set(cubins)
+  foreach(architecture ${known})
+    set(part ${folder}/${base}_${architecture})
+    add_custom_command(
+      OUTPUT ${part}.cubin
+      COMMAND ${nvcc_folder}/ptxas -c -O3 -arch sm_${architecture} -o ${part}.o ${ptx}
+      COMMAND ${nvcc_folder}/nvlink --arch sm_${architecture} -o ${part}.cubin ${part}.o
+      DEPENDS ${ptx} COMMENT "Assembling ${base} for sm_${architecture}" VERBATIM)
+    list(APPEND cubins ${part}.cubin)
+    list(APPEND parts --image3=kind=elf,sm=${architecture},file=${part}.cubin)
+  endforeach()
+  add_custom_command(
+    OUTPUT ${image}
+    COMMAND ${nvcc_folder}/fatbinary -64 --create=${image} --compress-mode=size ${parts}
+    DEPENDS ${ptx} ${cubins} VERBATIM)
+endfunction()
 
 set(FOREBAY_HAVE_INTERPRETER ON)
 message(STATUS "forebay: interpreter kernels for ${known}, compiled by ${FOREBAY_NVCC}")

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 namespace forebay::cuda {
 
 using compute::Access;
 using compute::Instruction;
 using compute::Op;
+using compute::OpKind;
 using compute::Program;
 using compute::Value;
 
 namespace {
 
-/// How the interpreter runs an operation.
-enum class Kind : std::uint8_t { commuting, ordered, unary, heavy_unary, heavy_binary, select };
+/// How the interpreter runs a light operation.
+enum class Kind : std::uint8_t { commuting, ordered, unary, select };
 
 /// Of the codes of a binary operation, from its first one on.
 enum Form : unsigned { kWithScalar, kWithSlot, kWithItself, kReversedScalar, kReversedSlot };
@@ -27,7 +29,7 @@ struct Operation {
 };
 
 // clang-format off
-constexpr Operation kOperations[] = {
+constexpr Operation kLight[] = {
 #define FB_ROW(name, type) {Op::name, DType::type, Kind::commuting, kFb_##name##_##type##_s},
     FB_COMMUTING_FIRST(FB_ROW)
     FB_COMMUTING(FB_ROW)
@@ -39,32 +41,62 @@ constexpr Operation kOperations[] = {
 #define FB_ROW(name, type) {Op::name, DType::type, Kind::unary, kFb_##name##_##type},
     FB_UNARY(FB_ROW)
 #undef FB_ROW
-#define FB_ROW(name, type) {Op::name, DType::type, Kind::heavy_unary, kFb_##name##_##type},
-    FB_HEAVY_UNARY(FB_ROW)
-#undef FB_ROW
-#define FB_ROW(name, type) {Op::name, DType::type, Kind::heavy_binary, kFb_##name##_##type},
-    FB_HEAVY_BINARY(FB_ROW)
-    FB_RANDOM(FB_ROW)
-#undef FB_ROW
-#define FB_ROW(name, type) {Op::name, DType::type, Kind::select, kFb_##name##_##type},
-    FB_CHOICE(FB_ROW)
-#undef FB_ROW
 };
 // clang-format on
+constexpr Operation kSelect{Op::select, DType::boolean, Kind::select, kFb_select_boolean};
 
-const Operation* find(Op op, DType operands) noexcept {
-  const auto* const found = std::find_if(
-      std::begin(kOperations), std::end(kOperations),
-      [&](const Operation& known) { return known.op == op && known.operands == operands; });
-  return found == std::end(kOperations) ? nullptr : found;
+bool is_small_real(DType type) noexcept { return type == DType::f16 || type == DType::bf16; }
+
+/// The type as which a value is held.
+DType held(DType type) noexcept {
+  if (is_small_real(type)) return DType::f32;
+  return type == DType::u8 || type == DType::boolean ? DType::i32 : type;
 }
 
-bool is_word(DType type) noexcept { return type == DType::f32 || type == DType::i32; }
-/// Whether values of a type may lie in the machine.
-bool is_held(DType type) noexcept { return is_word(type) || type == DType::boolean; }
+/// The light operation that computes `op` on `type`, with a rounding after it where the result has
+/// a small type; null if there is none.
+const Operation* find_light(Op op, DType type) noexcept {
+  // The sum of booleans is their or.
+  if (type == DType::boolean && op == Op::add) return nullptr;
+  const auto* const found = std::find_if(
+      std::begin(kLight), std::end(kLight),
+      [&](const Operation& known) { return known.op == op && known.operands == held(type); });
+  return found == std::end(kLight) ? nullptr : found;
+}
 
-bool is_same_type_cast(Op op, DType operands) noexcept {
-  return is_held(operands) && op == compute::cast_to(operands);
+/// What rounds to a small type, of what it is held as; 0 if nothing has to.
+unsigned rounding_to(Op op, DType type) noexcept {
+  if (kind_of(op) == OpKind::cast || op == Op::select) return 0;
+  return type == DType::f16    ? kFb_to_f16_f32
+         : type == DType::bf16 ? kFb_to_bf16_f32
+         : type == DType::u8   ? kFb_to_u8_i32
+                               : 0U;
+}
+
+unsigned general_code(Op op, DType type) noexcept {
+  // In the order of DType.
+  constexpr FbType kTypes[] = {kFb_f64, kFb_f32, kFb_f32, kFb_f32,
+                               kFb_i64, kFb_i32, kFb_u8,  kFb_boolean};
+  return kFbGeneral + static_cast<unsigned>(op) * kFbTypes + kTypes[static_cast<std::size_t>(type)];
+}
+
+/// Whether a cast changes nothing of what is held.
+bool keeps_what_is_held(Op op, DType type) noexcept {
+  if (kind_of(op) != OpKind::cast) return false;
+  const DType result = result_type(op, type);
+  if (result == type) return true;
+  if (held(result) != held(type)) return false;
+  return result == held(type) || (type == DType::boolean && result == DType::u8);
+}
+
+bool is_random(Op op) noexcept {
+  return kind_of(op) == OpKind::draw_32 || kind_of(op) == OpKind::draw_64;
+}
+
+/// Whether the kernels of f32 and i32 sum it.
+bool is_light(const compute::Reduction& reduction, DType type) noexcept {
+  return (type == DType::f32 || type == DType::i32) &&
+         (reduction.op == compute::ReduceOp::sum || reduction.op == compute::ReduceOp::mean);
 }
 
 constexpr unsigned kNone = ~0U;
@@ -87,35 +119,39 @@ class Writer {
   void run() {
     find_aliases();
     find_last_uses();
+    place_scalars();
     place_leaves();
     for (unsigned i = 0; i < end_; ++i) {
       step(i);
       store_outputs(first_result_ + i, i);
     }
     for (unsigned v = 0; v < first_result_; ++v) store_outputs(v, end_);
-    if (program_.reduction) load(resolve(program_.reduction->value), end_);
-    emit(kFbEnd);
+    finish_code();
     out_.code.push_back(0);  // the kernels read one word ahead
-    if (scratch_) out_.scratch = out_.slots++;
+    assert(out_.slots <= kFbScalar && out_.scalar_words <= kFbScalar);
   }
 
  private:
   [[nodiscard]] unsigned resolve(unsigned value) const { return alias_[value]; }
+  [[nodiscard]] bool wide(unsigned value) const {
+    return is_wide(program_.type_of(static_cast<Value>(value)));
+  }
   [[nodiscard]] bool is_scalar(unsigned value) const {
     return value >= first_scalar_ && value < first_result_;
   }
   [[nodiscard]] unsigned operand(unsigned value) const {
-    return is_scalar(value) ? kFbScalar | (value - first_scalar_) : slot_[value];
+    return is_scalar(value) ? kFbScalar | out_.scalar_at[value - first_scalar_] : slot_[value];
   }
   void emit(unsigned code, unsigned b = 0, unsigned c = 0) {
     out_.code.push_back(code << kFbCodeShift | b << kFbOperandBits | c);
+    out_.typed = out_.typed || code >= kFbTyped;
   }
 
-  /// A cast to the same type is its operand by another name.
+  /// A cast that changes nothing is its operand by another name.
   void find_aliases() {
     for (unsigned i = 0; i < end_; ++i) {
       const Instruction& instruction = program_.code[i];
-      if (is_same_type_cast(instruction.op, program_.type_of(instruction.a))) {
+      if (keeps_what_is_held(instruction.op, program_.type_of(instruction.a))) {
         alias_[first_result_ + i] = resolve(instruction.a);
       }
     }
@@ -134,38 +170,63 @@ class Writer {
     if (program_.reduction) last_[resolve(program_.reduction->value)] = end_;
   }
 
-  void place_leaves() {
-    for (unsigned k = 0; k < first_scalar_; ++k) {
-      if (program_.leaves[k].access == Access::single) continue;
-      slot_[k] = out_.slots++;
-      out_.leaves.push_back(static_cast<std::uint16_t>(k));
-    }
-    for (unsigned k = 0; k < first_scalar_; ++k) {
-      if (program_.leaves[k].access != Access::single) continue;
-      emit(kFbSingle, static_cast<unsigned>(out_.singles.size()));
-      out_.singles.push_back(static_cast<std::uint16_t>(k));
-      accumulator_ = k;
-      settle(k);
+  void place_scalars() {
+    for (const DType type : program_.scalars) {
+      out_.scalar_at.push_back(static_cast<std::uint16_t>(out_.scalar_words));
+      out_.scalar_words += is_wide(type) ? 2 : 1;
     }
   }
 
-  [[nodiscard]] unsigned take_slot() {
-    if (idle_.empty()) return out_.slots++;
-    const unsigned slot = idle_.back();
-    idle_.pop_back();
+  void place_leaves() {
+    for (unsigned k = 0; k < first_scalar_; ++k) {
+      const DType type = program_.leaves[k].type;
+      out_.typed = out_.typed || form_of(type) != kFbWord;
+      if (program_.leaves[k].access == Access::single) continue;
+      slot_[k] = take_slot(is_wide(type));
+      out_.leaves.push_back({static_cast<std::uint16_t>(k), static_cast<std::uint16_t>(slot_[k])});
+    }
+    for (unsigned k = 0; k < first_scalar_; ++k) {
+      if (program_.leaves[k].access != Access::single) continue;
+      const auto single = static_cast<unsigned>(out_.singles.size());
+      out_.singles.push_back(static_cast<std::uint16_t>(k));
+      if (wide(k)) {
+        slot_[k] = take_slot(true);
+        emit(kFbSingleWide, single, slot_[k]);
+      } else {
+        emit(kFbSingle, single);
+        accumulator_ = k;
+        settle(k);
+      }
+    }
+  }
+
+  /// One slot, or two beside each other.
+  [[nodiscard]] unsigned take_slot(bool two) {
+    std::vector<unsigned>& idle = idle_[two];
+    if (idle.empty()) {
+      const unsigned slot = out_.slots;
+      out_.slots += two ? 2 : 1;
+      return slot;
+    }
+    const unsigned slot = idle.back();
+    idle.pop_back();
     return slot;
   }
   /// Gives back the slot of a value that has had its last use at `i`.
   void finish(unsigned value, unsigned i) {
     if (is_scalar(value) || slot_[value] == kNone || last_[value] != i) return;
-    idle_.push_back(slot_[value]);
+    idle_[wide(value)].push_back(slot_[value]);
     slot_[value] = kNone;
+  }
+  void finish_operands(const Instruction& instruction, unsigned i) {
+    const Value read[] = {instruction.a, instruction.b, instruction.c};
+    for (int k = 0; k < compute::operands(instruction.op); ++k) finish(resolve(read[k]), i);
   }
   /// Makes a value readable beside the accumulator.
   void settle(unsigned value) {
     if (is_scalar(value) || slot_[value] != kNone) return;
-    assert(accumulator_ == value);
-    slot_[value] = take_slot();
+    assert(accumulator_ == value && !wide(value));
+    slot_[value] = take_slot(false);
     emit(kFbStore, slot_[value]);
   }
   /// What is in the accumulator stays readable if it is needed after `i`.
@@ -198,101 +259,140 @@ class Writer {
     emit(operation.code + form, operand(other) & ~unsigned{kFbScalar});
   }
 
+  void light(const Operation& operation, unsigned a, unsigned b, unsigned c, unsigned i) {
+    if (operation.kind == Kind::commuting || operation.kind == Kind::ordered) {
+      binary(operation, a, b, i);
+      return;
+    }
+    if (operation.kind == Kind::select) {
+      settle(b);
+      settle(c);
+    }
+    load(a, i);
+    keep_accumulator(i);
+    if (operation.kind == Kind::select) {
+      emit(operation.code, operand(b), operand(c));
+    } else {
+      emit(operation.code);
+    }
+  }
+
+  /// From slots to slots; a result of one word is in the accumulator as well.
+  void general(const Instruction& instruction, DType type, unsigned i) {
+    const Value read[] = {instruction.a, instruction.b, instruction.c};
+    unsigned operands[] = {0, 0, 0};
+    keep_accumulator(i);
+    for (int k = 0; k < compute::operands(instruction.op); ++k) {
+      settle(resolve(read[k]));
+      operands[k] = operand(resolve(read[k]));
+    }
+    const bool random = is_random(instruction.op);
+    if (random) {
+      operands[2] = take_slot(true);
+      emit(kFbIndex, operands[2]);
+    }
+    finish_operands(instruction, i);
+    const unsigned slot = take_slot(is_wide(instruction.type));
+    emit(general_code(instruction.op, type), slot, operands[0]);
+    out_.code.push_back(operands[1] << kFbOperandBits | operands[2]);
+    if (random) idle_[true].push_back(operands[2]);
+    slot_[first_result_ + i] = slot;
+  }
+
   void step(unsigned i) {
     const Instruction& instruction = program_.code[i];
     const unsigned result = first_result_ + i;
     if (alias_[result] != result) return;
-    const DType type = program_.type_of(instruction.a);
-    const Operation* const operation = find(instruction.op, type);
-    assert(operation != nullptr);
-    const unsigned a = resolve(instruction.a);
-    const unsigned b = resolve(instruction.b);
-    const unsigned c = resolve(instruction.c);
-    switch (operation->kind) {
-      case Kind::commuting:
-      case Kind::ordered:
-        binary(*operation, a, b, i);
-        break;
-      case Kind::unary:
-      case Kind::heavy_unary:
-        load(a, i);
-        keep_accumulator(i);
-        emit(operation->code);
-        scratch_ = scratch_ || operation->kind == Kind::heavy_unary;
-        break;
-      case Kind::heavy_binary:
-        settle(b);
-        load(a, i);
-        keep_accumulator(i);
-        emit(operation->code, operand(b));
-        scratch_ = true;
-        break;
-      case Kind::select:
-        settle(b);
-        settle(c);
-        load(a, i);
-        keep_accumulator(i);
-        emit(operation->code, operand(b), operand(c));
-        break;
+    // Of a choice, the width of what is chosen from.
+    const bool choice = instruction.op == Op::select;
+    const DType type = choice ? (is_wide(instruction.type) ? DType::i64 : DType::i32)
+                              : program_.type_of(instruction.a);
+    const Operation* const operation = !choice        ? find_light(instruction.op, type)
+                                       : wide(result) ? nullptr
+                                                      : &kSelect;
+    if (operation != nullptr) {
+      light(*operation, resolve(instruction.a), resolve(instruction.b), resolve(instruction.c), i);
+      finish_operands(instruction, i);
+    } else {
+      general(instruction, type, i);
     }
-    const unsigned read[] = {a, b, c};
-    const int count = compute::operands(instruction.op);
-    for (int k = 0; k < count; ++k) finish(read[k], i);
-    accumulator_ = result;
+    accumulator_ = wide(result) ? kNone : result;
+    if (const unsigned rounding = rounding_to(instruction.op, instruction.type)) {
+      if (operation == nullptr && type == DType::u8) return;  // has been
+      emit(rounding);
+      if (operation == nullptr) {
+        idle_[false].push_back(slot_[result]);
+        slot_[result] = kNone;
+      }
+    }
   }
 
   /// A result is stored where it is computed, while the accumulator has it; others at the end.
   void store_outputs(unsigned value, unsigned i) {
     for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
-      if (resolve(program_.outputs[k].value) != value) continue;
+      const Value stored = program_.outputs[k].value;
+      if (resolve(stored) != value) continue;
+      out_.typed = out_.typed || form_of(program_.type_of(stored)) != kFbWord;
+      if (wide(value)) {
+        emit(kFbOutWide, static_cast<unsigned>(k), operand(value));
+        continue;
+      }
       load(value, i);
-      emit(kFbOut, static_cast<unsigned>(k));
-      scratch_ = scratch_ || program_.reduction.has_value();
+      // What is stored beside a reduction needs a slot to go through.
+      if (program_.reduction && work_ == kNone) work_ = take_slot(false);
+      emit(kFbOut, static_cast<unsigned>(k), program_.reduction ? work_ : 0);
     }
+  }
+
+  void finish_code() {
+    out_.settled = true;
+    if (!program_.reduction) {
+      emit(kFbEnd);
+      return;
+    }
+    const DType type = program_.type_of(program_.reduction->value);
+    const unsigned value = resolve(program_.reduction->value);
+    out_.typed = out_.typed || !is_light(*program_.reduction, type);
+    if (wide(value)) {
+      unsigned slot = slot_[value];
+      if (is_scalar(value)) {
+        slot = take_slot(true);
+        emit(general_code(compute::cast_to(type), type), slot, operand(value));
+        out_.code.push_back(0);
+      }
+      emit(kFbEnd, slot);
+      return;
+    }
+    load(value, end_);
+    out_.settled = false;
+    // By now every slot but the value's own is idle.
+    if (slot_[value] == kNone && out_.slots == 0) ++out_.slots;
+    emit(kFbEnd, slot_[value] == kNone ? 0 : slot_[value]);
   }
 
   const Program& program_;
   Bytecode& out_;
   const unsigned first_scalar_, first_result_, end_;
-  std::vector<unsigned> slot_;   // of each value; kNone while it is in the accumulator or nowhere
-  std::vector<unsigned> alias_;  // the value that a value is
-  std::vector<unsigned> last_;   // the last instruction that reads it; end_: what comes after all
-  std::vector<unsigned> idle_;   // slots
+  std::vector<unsigned> slot_;     // of each value; kNone while it is in the accumulator or nowhere
+  std::vector<unsigned> alias_;    // the value that a value is
+  std::vector<unsigned> last_;     // the last instruction that reads it; end_: what comes after all
+  std::vector<unsigned> idle_[2];  // slots, single ones and pairs
   unsigned accumulator_ = kNone;
-  bool scratch_ = false;
+  unsigned work_ = kNone;
 };
 
 }  // namespace
 
 Bytecode::Bytecode(const Program& program) { Writer(program, *this).run(); }
 
-bool interpretable(Op op, DType operands) noexcept {
-  return is_same_type_cast(op, operands) || find(op, operands) != nullptr;
+FbForm form_of(DType type) noexcept {
+  // In the order of DType.
+  constexpr FbForm kForms[] = {kFbWide, kFbWord, kFbF16,  kFbBf16,
+                               kFbWide, kFbWord, kFbByte, kFbBoolean};
+  return kForms[static_cast<std::size_t>(type)];
 }
 
-bool interpretable(const Program& program) noexcept {
-  const auto word = [](const compute::Leaf& leaf) { return is_word(leaf.type); };
-  const auto stored = [&](const compute::Output& output) {
-    return is_word(program.type_of(output.value));
-  };
-  const auto known = [&](const Instruction& instruction) {
-    return is_held(instruction.type) &&
-           interpretable(instruction.op, program.type_of(instruction.a));
-  };
-  if (program.scalars.size() > kFbScalar ||
-      !std::all_of(program.leaves.begin(), program.leaves.end(), word) ||
-      !std::all_of(program.scalars.begin(), program.scalars.end(), is_held) ||
-      !std::all_of(program.outputs.begin(), program.outputs.end(), stored) ||
-      !std::all_of(program.code.begin(), program.code.end(), known)) {
-    return false;
-  }
-  if (!program.reduction) return true;
-  // Means are of f32: of integers there are none.
-  return program.reduction->op == compute::ReduceOp::sum ||
-         program.reduction->op == compute::ReduceOp::mean;
-}
-
-const char* code_name(unsigned code) noexcept {
+std::string code_name(unsigned code) {
   // clang-format off
 #define FB_COMMUTING_NAMES(name, type) \
   #name "_" #type "_s", #name "_" #type "_m", #name "_" #type "_a",
@@ -306,14 +406,17 @@ const char* code_name(unsigned code) noexcept {
       FB_COMMUTING(FB_COMMUTING_NAMES)
       FB_ORDERED(FB_ORDERED_NAMES)
       FB_UNARY(FB_NAMES)
-      FB_HEAVY_UNARY(FB_NAMES)
-      FB_HEAVY_BINARY(FB_NAMES)
-      FB_RANDOM(FB_NAMES)
       FB_CHOICE(FB_NAMES)
+      "out_wide", "single_wide", "index",
   };
   // clang-format on
-  static_assert(std::size(kNames) == kFbCodes);
-  return code < kFbCodes ? kNames[code] : "?";
+  static_assert(std::size(kNames) == kFbGeneral);
+  static constexpr const char* kTypes[kFbTypes] = {"f64", "f32", "i64", "i32", "u8", "boolean"};
+  if (code < kFbGeneral) return kNames[code];
+  if (code >= kFbCodes) return "?";
+  const unsigned general = code - kFbGeneral;
+  return std::string(to_string(static_cast<Op>(general / kFbTypes))) + ":" +
+         kTypes[general % kFbTypes];
 }
 
 }  // namespace forebay::cuda

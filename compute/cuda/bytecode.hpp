@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "forebay/compute/program.hpp"
@@ -11,29 +12,35 @@ namespace forebay::cuda {
 
 #include "compute/cuda/bytecode.inl"
 
+/// Whether a value of a type takes two slots.
+[[nodiscard]] constexpr bool is_wide(DType type) noexcept { return size_of(type) == 8; }
+[[nodiscard]] FbForm form_of(DType type) noexcept;
+
 /// The bytecode of a program, made once and kept with it. Values that live across instructions lie
 /// in slots: leaves in the first ones, then results, which take over the slots of values that have
 /// had their last use (linear scan, one pass). A result that only the next instruction reads stays
 /// in the accumulator.
 struct Bytecode {
-  std::vector<std::uint32_t> code;     ///< ends with kFbEnd
-  std::vector<std::uint16_t> leaves;   ///< the program's leaves with an element for each
-  std::vector<std::uint16_t> singles;  ///< its other leaves
-  unsigned slots = 0;                  ///< the most that are in use at once
-  unsigned scratch = 0;                ///< the slot for heavy operations, one of them
+  struct Placed {
+    std::uint16_t leaf;  ///< of the program
+    std::uint16_t slot;
+  };
+  std::vector<std::uint32_t> code;       ///< ends with kFbEnd
+  std::vector<Placed> leaves;            ///< those with an element for each
+  std::vector<std::uint16_t> singles;    ///< the program's other leaves
+  std::vector<std::uint16_t> scalar_at;  ///< the first word of each scalar
+  unsigned scalar_words = 0;
+  unsigned slots = 0;    ///< the most that are in use at once
+  bool typed = false;    ///< not for the kernels of f32 and i32
+  bool settled = false;  ///< as in FbHead
 
-  /// REQUIRES: interpretable.
+  /// Any program. REQUIRES: operands fit, as they do within kLimits.
   explicit Bytecode(const compute::Program& program);
 };
 
-/// Whether the interpreter knows an operation on operands of a type: that of the first one.
-[[nodiscard]] bool interpretable(compute::Op op, DType operands) noexcept;
-/// Whether it can run a program: what comes in and goes out is f32 or i32, what is between may be
-/// boolean too, it knows every operation, and if there is a reduction, it is a sum, or a mean of
-/// f32.
-[[nodiscard]] bool interpretable(const compute::Program& program) noexcept;
-
 /// The operation that an instruction stands for, its operands' type and its form: "add_f32_s".
-[[nodiscard]] const char* code_name(unsigned code) noexcept;
+[[nodiscard]] std::string code_name(unsigned code);
+/// Whether a code is followed by a second word.
+[[nodiscard]] constexpr bool is_general(unsigned code) noexcept { return code >= kFbGeneral; }
 
 }  // namespace forebay::cuda

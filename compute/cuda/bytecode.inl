@@ -1,12 +1,12 @@
 // What the interpreter kernels and those who feed them agree on: the bytecode and the parameters.
-// Plain C++ without includes, since device code reads it too.
-
-// The operations by how the interpreter runs them; a program with an operation that is not here
-// cannot be interpreted. X(name, type of the operands). Every value is a word of 32 bits: booleans,
-// which comparisons give and choices take, are 0 or 1. Light ones are written out for all elements of a thread, heavy ones are loops over
-// them, so that the kernels stay small. Casts to the same type need no instruction.
+// Plain C++ behind compute/op.hpp, since device code reads it too.
 //
-// The first ones are looked for first: what most programs consist of takes the fewest branches.
+// A value is held in words of 32 bits, in one slot: f32 and i32 as they are, u8 and booleans as the
+// i32 of the same value, f16 and bf16 as the f32 of the same value; or in two slots: f64 and i64.
+
+// Light operations work on the accumulator and are written out for all elements of a thread.
+// X(name, type of the operands). The first ones are looked for first: what most programs consist of
+// takes the fewest branches. The last three unary ones are what f16, bf16 and u8 are rounded by.
 #define FB_COMMUTING_FIRST(X) \
   X(add, f32)                 \
   X(mul, f32)
@@ -24,34 +24,26 @@
   X(sub, i32)         \
   X(greater, i32)     \
   X(greater, f32)
-#define FB_UNARY(X)  \
-  X(neg, i32)        \
-  X(neg, f32)        \
-  X(relu, i32)       \
-  X(relu, f32)       \
-  X(to_f32, i32)     \
-  X(to_i32, f32)     \
-  X(to_f32, boolean) \
-  X(to_i32, boolean)
-#define FB_HEAVY_UNARY(X) \
-  X(exp, f32)             \
-  X(log, f32)             \
-  X(sqrt, f32)
-#define FB_HEAVY_BINARY(X) X(div, f32)
-// Takes two keys and the element's index.
-#define FB_RANDOM(X)     \
-  X(random_uniform, i32) \
-  X(random_normal, i32)
+#define FB_UNARY(X) \
+  X(neg, i32)       \
+  X(neg, f32)       \
+  X(relu, i32)      \
+  X(relu, f32)      \
+  X(to_f32, i32)    \
+  X(to_i32, f32)    \
+  X(to_f16, f32)    \
+  X(to_bf16, f32)   \
+  X(to_u8, i32)
 // By the type of the condition; what is chosen from is any words.
 #define FB_CHOICE(X) X(select, boolean)
 
-// The machine has one accumulator of N elements in registers, and slots of N elements in shared
-// memory. An instruction is `code << 22 | b << 11 | c`; an operand is a slot, or a scalar with
-// kFbScalar set.
+// The machine has one accumulator of N words in registers, and slots of N words in shared memory.
+// An instruction is `code << 22 | b << 11 | c`; an operand is a slot, or a word among the scalars
+// with kFbScalar set.
 enum : unsigned { kFbCodeShift = 22, kFbOperandBits = 11, kFbOperandMask = 2047, kFbScalar = 1024 };
 
-// Binary operations come in forms: `_s` acc ∘ scalar b, `_m` acc ∘ slot b, `_a` acc ∘ acc; ordered
-// ones also as `_rs` scalar b ∘ acc and `_rm` slot b ∘ acc.
+// Binary light operations come in forms: `_s` acc ∘ scalar b, `_m` acc ∘ slot b, `_a` acc ∘ acc;
+// ordered ones also as `_rs` scalar b ∘ acc and `_rm` slot b ∘ acc.
 #define FB_COMMUTING_CODES(name, type) \
   kFb_##name##_##type##_s, kFb_##name##_##type##_m, kFb_##name##_##type##_a,
 #define FB_ORDERED_CODES(name, type)                                         \
@@ -60,7 +52,7 @@ enum : unsigned { kFbCodeShift = 22, kFbOperandBits = 11, kFbOperandMask = 2047,
 enum FbCode : unsigned {
   FB_COMMUTING_FIRST(FB_COMMUTING_CODES)
   FB_ORDERED_FIRST(FB_ORDERED_CODES)
-  kFbEnd,     // the accumulator holds what is reduced
+  kFbEnd,     // what is reduced is in the accumulator; or in slot b, where the others put it
   kFbLoad,    // acc = operand b
   kFbStore,   // slot b = acc
   kFbOut,     // output b = acc
@@ -68,35 +60,113 @@ enum FbCode : unsigned {
   FB_COMMUTING(FB_COMMUTING_CODES)
   FB_ORDERED(FB_ORDERED_CODES)
 #define FB_CODES(name, type) kFb_##name##_##type,
-  FB_UNARY(FB_CODES)         // acc = f(acc)
-  FB_HEAVY_UNARY(FB_CODES)   // the same
-  FB_HEAVY_BINARY(FB_CODES)  // acc = f(acc, operand b)
-  FB_RANDOM(FB_CODES)        // the same, with the index
-  FB_CHOICE(FB_CODES)        // acc = acc ? operand b : operand c
+  FB_UNARY(FB_CODES)   // acc = f(acc)
+  FB_CHOICE(FB_CODES)  // acc = acc ? operand b : operand c
 #undef FB_CODES
-  kFbCodes
+  // From here on only the typed kernels know them.
+  kFbTyped,
+  kFbOutWide = kFbTyped,  // output b = operand c, of two slots
+  kFbSingleWide,          // slots c = the one element of single leaf b
+  kFbIndex,               // slots b = the elements' linear indices
+  // Every operation on every type, in two instruction words: `code << 22 | result << 11 | a`, then
+  // `b << 11 | c`. The accumulator becomes the result, if it has one word.
+  kFbGeneral
 };
 
-// One launch. The body holds, at places that the head names: in words of eight bytes the leaves'
-// addresses (leaves with an element for each first, then single ones), the outputs' addresses, the
+// The types of general operations; f16 and bf16 are f32 that is rounded afterwards.
+enum FbType : unsigned { kFb_f64, kFb_f32, kFb_i64, kFb_i32, kFb_u8, kFb_boolean, kFbTypes };
+enum FbOp : unsigned {
+#define FB_OP(name, operands, kind) kFbOp_##name,
+  FOREBAY_ELEMENTWISE_OPS(FB_OP)
+#undef FB_OP
+  kFbOps
+};
+#define FB_GENERAL(name, type) \
+  (unsigned{kFbGeneral} + unsigned{kFbOp_##name} * kFbTypes + unsigned{kFb_##type})
+enum : unsigned { kFbCodes = unsigned{kFbGeneral} + unsigned{kFbOps} * kFbTypes };
+static_assert(kFbCodes <= 1U << (32 - kFbCodeShift), "");
+
+// How the typed kernels join two parts of a reduction, and from which type they come: X(the name of
+// the join, the type of a value, of terms, of totals). Integers and booleans of one word are i32
+// until they are stored.
+#define FB_JOINS(X)       \
+  X(add, f64, f64, f64)   \
+  X(add, f32, f32, f64)   \
+  X(add, i64, i64, i64)   \
+  X(add, i32, i64, i64)   \
+  X(mul, f64, f64, f64)   \
+  X(mul, f32, f64, f64)   \
+  X(mul, i64, i64, i64)   \
+  X(mul, i32, i64, i64)   \
+  X(min, f64, f64, f64)   \
+  X(min, f32, f32, f32)   \
+  X(min, i64, i64, i64)   \
+  X(min, i32, i32, i32)   \
+  X(max, f64, f64, f64)   \
+  X(max, f32, f32, f32)   \
+  X(max, i64, i64, i64)   \
+  X(max, i32, i32, i32)
+// The same with the index of the best.
+#define FB_BEST_JOINS(X) \
+  X(best_min, f64)       \
+  X(best_min, f32)       \
+  X(best_min, i64)       \
+  X(best_min, i32)       \
+  X(best_max, f64)       \
+  X(best_max, f32)       \
+  X(best_max, i64)       \
+  X(best_max, i32)
+enum FbJoin : unsigned {
+#define FB_JOIN_CODE(name, value, term, total) kFbJoin_##name##_##value,
+#define FB_BEST_CODE(name, type) kFbJoin_##name##_##type,
+  FB_JOINS(FB_JOIN_CODE)
+  FB_BEST_JOINS(FB_BEST_CODE)
+#undef FB_JOIN_CODE
+#undef FB_BEST_CODE
+};
+
+// How an element lies in memory.
+enum FbForm : unsigned { kFbWord, kFbByte, kFbBoolean, kFbF16, kFbBf16, kFbWide };
+
+// A leaf with an element for each, or an output.
+struct FbBuffer {
+  void* address;
+  unsigned slot : 10;
+  unsigned form : 3;       // FbForm
+  unsigned size_log2 : 2;  // of an element in memory
+  unsigned packed : 1;     // a piece of elements lies together, and aligned to its size
+  unsigned straight : 1;   // so do all elements of a row, or of the space
+  unsigned strided : 1;
+  unsigned strides_at;  // a stride for each dimension
+};
+
+// One launch. The body holds, at places that the head names: in words of eight bytes the buffers of
+// the leaves with an element for each, then of the outputs, the addresses of the single leaves, the
 // dimensions (extent; magic and shift), the strides of an index over the whole space and of each
-// strided leaf; in words of four the scalars and the code. Dimensions that are kept come before
-// those that are reduced.
+// strided leaf; in words of four the scalars, those of eight bytes in two, and the code. Dimensions
+// that are kept come before those that are reduced.
 struct FbHead {
   void* result;
   void* partials;
   unsigned* tickets;
   unsigned long long* mailbox;
+  unsigned long long identity;     // of the totals
   long long kept, reduced, chunk;  // of a reduction
   long long count;                 // of elements
   unsigned splits, group_log2, columns_log2, inner, ticket;
-  unsigned real, mean;      // what is reduced is f32, else whole; divide at the end
-  unsigned vector, narrow;  // sixteen bytes at a time; indices below 2^31
-  unsigned leaves;          // with an element for each
-  unsigned strided;         // bit k: leaf k has strides
+  unsigned join;         // FbJoin
+  unsigned real, mean;   // what is reduced is f32, else whole; divide at the end
+  unsigned indexed;      // the result is the index
+  unsigned total_wide;   // totals are f64 or i64
+  unsigned result_form;  // FbForm
+  unsigned settled;      // what is reduced, if anything, is in its slot before the end
+  unsigned run_log2;     // of the elements of a row that a thread takes together
+  unsigned piece;        // elements that follow each other by one stride: 4, 2 or 1
+  unsigned narrow;       // indices are below 2^31
+  unsigned leaves;       // with an element for each
+  unsigned widened;      // some of them have less than a word
   unsigned rank, kept_dims;
-  unsigned scratch;  // the slot that heavy operations work in
-  unsigned singles_at, outputs_at, dims_at, index_strides_at, strides_at;
+  unsigned outputs_at, singles_at, dims_at, index_strides_at;
   unsigned scalars_at, code_at;
 };
 template <unsigned kBytes>
@@ -106,7 +176,8 @@ struct FbArguments {
 };
 enum : unsigned {
   kFbSmallBytes = 2048,   // of FbArguments, for all but the longest programs
-  kFbLargeBytes = 10240,  // for any program
+  kFbLargeBytes = 16384,  // for any program
   kFbElements = 8,        // of a thread in one step of a reduction
   kFbMapElements = 16,    // of a thread in a map: more for each instruction that is decoded
+  kFbLargeElements = 4,   // at a time, where values or code are many
 };

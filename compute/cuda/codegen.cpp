@@ -382,8 +382,7 @@ KernelShape kernel_shape(const Program& program) {
     // order of a row's elements is part of the tree, so it hangs on the reduced type alone.
     const bool along =
         program.reduced_dims != 0 && program.reduced_dims == 1U << (program.rank - 1);
-    const auto bytes = static_cast<unsigned>(size_of(program.type_of(program.reduction->value)));
-    shape.run = std::min(16 / bytes, kStepElements);
+    shape.run = row_run(size_of(program.type_of(program.reduction->value)));
     shape.elements = work <= kBatchWeight / 2 ? kStepElements : 1;
     shape.passes = kStepElements / shape.elements;
     shape.vector = shape.passes == 1 && along;

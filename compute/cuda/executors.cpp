@@ -10,8 +10,8 @@ namespace forebay::cuda {
 namespace {
 
 std::unique_ptr<compute::Executor> make_interpreter(CudaDevice& device, StreamScratch& scratch,
-                                                    std::span<const std::byte> image) {
-  if (image.empty()) return nullptr;
+                                                    const InterpreterImage& image) {
+  if (image.words.empty()) return nullptr;
   try {
     return std::make_unique<InterpretedExecutor>(device, scratch, image);
   } catch (const DriverError& error) {
@@ -26,7 +26,7 @@ std::unique_ptr<compute::Executor> make_interpreter(CudaDevice& device, StreamSc
 
 std::vector<std::unique_ptr<compute::Executor>> make_executors(CudaDevice& device,
                                                                StreamScratch& scratch,
-                                                               std::span<const std::byte> image) {
+                                                               const InterpreterImage& image) {
   std::vector<std::unique_ptr<compute::Executor>> executors;
   const FusionTier tier = device.config().fusion.tier;
   std::unique_ptr<compute::Executor> interpreter;

@@ -1,9 +1,7 @@
 // The executors of a CUDA device.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "compute/cuda/interpreter_image.hpp"
@@ -12,11 +10,11 @@
 
 namespace forebay::cuda {
 
-/// By `fusion.tier`: a program runs by its kernel if that is ready, else interpreted, and waits for
-/// its kernel where it cannot be interpreted. A build without nvcc has no interpreter, and a driver
-/// that does not take the one of this build is told of once in the log: programs wait then.
+/// By `fusion.tier`: a program runs by its kernel if that is ready, else interpreted. A build
+/// without nvcc has no interpreter, and a driver that does not take the one of this build is told
+/// of once in the log: programs wait for their kernels then.
 [[nodiscard]] std::vector<std::unique_ptr<compute::Executor>> make_executors(
     CudaDevice& device, StreamScratch& scratch,
-    std::span<const std::byte> image = interpreter_image());
+    const InterpreterImage& image = interpreter_image());
 
 }  // namespace forebay::cuda

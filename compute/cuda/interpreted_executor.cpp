@@ -1,7 +1,6 @@
 #include "compute/cuda/interpreted_executor.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,17 +15,15 @@ using compute::Readiness;
 Readiness InterpretedExecutor::run(const Program& program, const Binding& binding,
                                    const Stream& stream) {
   device_.make_current();
-  const Bytecode* const bytecode = bytecode_of(program);
-  if (bytecode == nullptr) return Readiness::not_ready;
+  const Bytecode& bytecode = bytecode_of(program);
   InterpreterPlan plan = plan_interpretation(
-      program, *bytecode, binding, device_.info().multiprocessors, kernels_.shared_limit());
+      program, bytecode, binding, device_.info().multiprocessors, kernels_.shared_limit());
   LaunchPlan& launch = plan.launch;
   if (launch.blocks == 0) return Readiness::done;
-  if (!plan.possible) return Readiness::not_ready;
   if (program.reduction && launch.choices.plan.splits > 1) {
     launch.choices.scratch = scratch_.reduction(stream);
   }
-  InterpreterArguments arguments(program, *bytecode, binding, launch.choices);
+  InterpreterArguments arguments(program, bytecode, binding, plan);
   void* parameters[] = {arguments.data()};
   const driver::CudaApi& api = device_.api();
   const CUresult result =
@@ -42,15 +39,9 @@ Readiness InterpretedExecutor::run(const Program& program, const Binding& bindin
   return Readiness::done;
 }
 
-const Bytecode* InterpretedExecutor::bytecode_of(const Program& program) {
-  using Known = std::optional<Bytecode>;
-  const Known* known = program.prepared.find<Known>(this);
-  if (known == nullptr) {
-    auto made = std::make_shared<Known>();
-    if (interpretable(program)) made->emplace(program);
-    known = &program.prepared.keep(this, std::move(made));
-  }
-  return known->has_value() ? &**known : nullptr;
+const Bytecode& InterpretedExecutor::bytecode_of(const Program& program) {
+  if (const Bytecode* const known = program.prepared.find<Bytecode>(this)) return *known;
+  return program.prepared.keep(this, std::make_shared<Bytecode>(program));
 }
 
 }  // namespace forebay::cuda

@@ -1,17 +1,13 @@
 // Runs programs on a CUDA device at once, by kernels that interpret them.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "compute/cuda/interpreter_kernels.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "forebay/compute/backend.hpp"
 
 namespace forebay::cuda {
 
-/// Ready for every program that is interpretable, but for those with more values live at once than
-/// a block's shared memory holds. Its results have the bits of CompiledExecutor's.
+/// Ready for every program. Its results have the bits of CudaExecutor's.
 ///
 /// Thread safety: none; the backend's calls are serialised.
 /// Cost of a warm run beyond the driver's own: the bytecode lies with its program and is copied,
@@ -19,7 +15,7 @@ namespace forebay::cuda {
 class InterpretedExecutor final : public compute::Executor {
  public:
   /// As InterpreterKernels.
-  InterpretedExecutor(CudaDevice& device, StreamScratch& scratch, std::span<const std::byte> image)
+  InterpretedExecutor(CudaDevice& device, StreamScratch& scratch, const InterpreterImage& image)
       : device_(device), scratch_(scratch), kernels_(device, image) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda-interpreter"; }
@@ -28,8 +24,7 @@ class InterpretedExecutor final : public compute::Executor {
                          const Stream& stream) override;
 
  private:
-  /// Null for a program that is not interpretable, which is found out once.
-  const Bytecode* bytecode_of(const compute::Program& program);
+  const Bytecode& bytecode_of(const compute::Program& program);
 
   CudaDevice& device_;
   StreamScratch& scratch_;

@@ -1,5 +1,6 @@
 #include "compute/cuda/interpreter_arguments.hpp"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -54,32 +55,138 @@ class Body {
   std::byte* next_;
 };
 
+std::uint64_t bits_of(double value) noexcept {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+std::uint32_t bits_of(float value) noexcept {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/// A scalar as it is held.
+std::uint64_t hold(std::uint64_t bits, DType type) noexcept {
+  switch (type) {
+    case DType::f16: {
+      half value;
+      value.bits = static_cast<std::uint16_t>(bits);
+      return bits_of(static_cast<float>(value));
+    }
+    case DType::bf16: {
+      bfloat16 value;
+      value.bits = static_cast<std::uint16_t>(bits);
+      return bits_of(static_cast<float>(value));
+    }
+    case DType::u8:
+      return bits & 255;
+    case DType::boolean:
+      return bits != 0 ? 1 : 0;
+    default:
+      return bits;
+  }
+}
+
+/// What nothing reduces to, as totals of `type` are held.
+std::uint64_t identity_of(compute::Identity identity, DType type) noexcept {
+  using compute::Identity;
+  const bool high = identity == Identity::highest;
+  const auto least = std::numeric_limits<std::int64_t>::min();
+  if (identity == Identity::zero) return 0;
+  if (identity == Identity::one) return type == DType::f64 ? bits_of(1.0) : 1;
+  switch (type) {
+    case DType::f64:
+      return bits_of(high ? std::numeric_limits<double>::infinity()
+                          : -std::numeric_limits<double>::infinity());
+    case DType::i64:
+      return static_cast<std::uint64_t>(high ? ~least : least);
+    case DType::i32:
+      return high ? 0x7fffffffU : 0x80000000U;
+    case DType::u8:
+      return high ? 255 : 0;
+    case DType::boolean:
+      return high ? 1 : 0;
+    default:
+      return bits_of(high ? std::numeric_limits<float>::infinity()
+                          : -std::numeric_limits<float>::infinity());
+  }
+}
+
+FbJoin join_of(const compute::ReduceRule& rule, DType value) noexcept {
+  using compute::Op;
+  const DType held = value == DType::f16 || value == DType::bf16     ? DType::f32
+                     : value == DType::u8 || value == DType::boolean ? DType::i32
+                                                                     : value;
+  struct Row {
+    Op join;
+    bool indexed;
+    DType value;
+    FbJoin code;
+  };
+  constexpr Op best_min = Op::min;
+  constexpr Op best_max = Op::max;
+  constexpr Op add = Op::add;
+  constexpr Op mul = Op::mul;
+  constexpr Op min = Op::min;
+  constexpr Op max = Op::max;
+  static constexpr Row kRows[] = {
+#define FB_ROW(name, value, term, total) {name, false, DType::value, kFbJoin_##name##_##value},
+      FB_JOINS(FB_ROW)
+#undef FB_ROW
+#define FB_ROW(name, type) {name, true, DType::type, kFbJoin_##name##_##type},
+          FB_BEST_JOINS(FB_ROW)
+#undef FB_ROW
+  };
+  for (const Row& row : kRows) {
+    if (row.join == rule.join && row.indexed == rule.indexed && row.value == held) return row.code;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::size_t interpreter_bytes(const Program& program, const Bytecode& bytecode) noexcept {
   const std::size_t rank = Order(program).rank;
   std::size_t strided = 0;
   for (const compute::Leaf& leaf : program.leaves) strided += leaf.access == Access::strided;
-  const std::size_t wide =
-      program.leaves.size() + program.outputs.size() + 3 * rank + strided * rank;
-  return sizeof(FbHead) + wide * 8 + (program.scalars.size() + bytecode.code.size()) * 4;
+  return sizeof(FbHead) + (program.leaves.size() + program.outputs.size()) * sizeof(FbBuffer) +
+         (3 + strided) * rank * 8 + (bytecode.scalar_words + bytecode.code.size()) * 4;
 }
 
 InterpreterArguments::InterpreterArguments(const Program& program, const Bytecode& bytecode,
-                                           const Binding& binding, const LaunchChoices& choices) {
-  put_head(program, binding, choices);
-  put_leaves(program, bytecode, binding);
+                                           const Binding& binding, const InterpreterPlan& plan) {
+  put_head(program, binding, plan);
+  if (program.reduction) put_reduction(program, binding, plan.launch.choices);
+  head_.settled = bytecode.settled;
+  put_body(program, bytecode, binding, plan);
   std::memcpy(bytes_.data(), &head_, sizeof head_);
 }
 
 void InterpreterArguments::put_head(const Program& program, const Binding& binding,
-                                    const LaunchChoices& choices) {
+                                    const InterpreterPlan& plan) {
   head_.count = 1;
   for (const std::int64_t extent : binding.extents) head_.count *= extent;
-  head_.vector = choices.vector;
+  head_.piece = plan.piece;
+  head_.run_log2 = static_cast<unsigned>(std::countr_zero(plan.run));
   // Blocks look at indices up to one block's worth beyond the end.
   head_.narrow = head_.count < std::int64_t{std::numeric_limits<std::int32_t>::max()} - 65536;
-  if (!program.reduction) return;
+  for (const compute::Leaf& leaf : program.leaves) {
+    if (leaf.access != Access::single && size_of(leaf.type) < 4) head_.widened = 1;
+  }
+}
+
+void InterpreterArguments::put_reduction(const Program& program, const Binding& binding,
+                                         const LaunchChoices& choices) {
+  const DType value = program.type_of(program.reduction->value);
+  const compute::ReduceRule rule = rule_of(program.reduction->op, value);
+  head_.join = join_of(rule, value);
+  head_.identity = identity_of(rule.identity, rule.total);
+  head_.indexed = rule.indexed;
+  head_.total_wide = is_wide(rule.total);
+  head_.result_form = form_of(rule.result);
+  head_.real = value == DType::f32;
+  head_.mean = rule.divides;
   const ReducePlan& plan = choices.plan;
   head_.result = binding.reduction;
   head_.partials = choices.scratch.partials;
@@ -93,28 +200,64 @@ void InterpreterArguments::put_head(const Program& program, const Binding& bindi
   head_.group_log2 = plan.group_log2;
   head_.columns_log2 = plan.columns_log2;
   head_.inner = plan.inner;
-  head_.real = program.type_of(program.reduction->value) == DType::f32;
-  head_.mean = program.reduction->op == compute::ReduceOp::mean;
 }
 
-void InterpreterArguments::put_leaves(const Program& program, const Bytecode& bytecode,
-                                      const Binding& binding) {
+void InterpreterArguments::put_body(const Program& program, const Bytecode& bytecode,
+                                    const Binding& binding, const InterpreterPlan& plan) {
   const Order order(program);
   head_.rank = order.rank;
   head_.kept_dims = order.kept;
   head_.leaves = static_cast<unsigned>(bytecode.leaves.size());
-  head_.scratch = bytecode.scratch;
-  Body body(bytes_.data());
-  for (std::size_t k = 0; k < bytecode.leaves.size(); ++k) {
-    const std::uint16_t leaf = bytecode.leaves[k];
-    body.put(binding.leaves[leaf]);
-    if (program.leaves[leaf].access == Access::strided) head_.strided |= 1U << k;
+  Dims index_strides = binding.extents;
+  std::int64_t step = 1;
+  for (std::size_t d = index_strides.size(); d-- > 0;) {
+    index_strides[d] = step;
+    step *= binding.extents[d];
   }
-  head_.singles_at = body.at(8);
-  for (const std::uint16_t leaf : bytecode.singles) body.put(binding.leaves[leaf]);
-  head_.outputs_at = body.at(8);
-  for (void* const output : binding.outputs) body.put(output);
-  head_.dims_at = body.at(8);
+  const bool rows = program.reduction.has_value();
+  // Where there is one, the dimension that pieces run along; a map without strides has only one.
+  const std::size_t inner = order.rank > 0 ? order.dims[order.rank - 1] : 0;
+  const bool one_walked = rows && order.rank - order.kept == 1;
+  const auto words = [](std::size_t bytes) { return static_cast<unsigned>(bytes / 8); };
+  const std::size_t buffers = bytecode.leaves.size() + program.outputs.size();
+  head_.outputs_at = words(bytecode.leaves.size() * sizeof(FbBuffer));
+  head_.singles_at = words(buffers * sizeof(FbBuffer));
+  head_.dims_at = head_.singles_at + words(bytecode.singles.size() * sizeof(FbBuffer));
+  head_.index_strides_at = head_.dims_at + 2 * order.rank;
+  unsigned strides_at = head_.index_strides_at;
+
+  const auto buffer_of = [&](const void* address, DType type, bool strided, const Dims& strides) {
+    FbBuffer buffer{};
+    buffer.address = const_cast<void*>(address);
+    buffer.form = form_of(type) & 7U;
+    buffer.size_log2 = static_cast<unsigned>(std::countr_zero(size_of(type))) & 3U;
+    buffer.strided = strided;
+    const bool by_index = order.rank == 0;
+    buffer.packed =
+        by_index ? is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, plan.piece)
+                 : is_packed(address, size_of(type), strides, binding.extents, inner, plan.piece);
+    buffer.straight = buffer.packed && (rows ? one_walked : !strided);
+    if (strided) strides_at += order.rank;
+    if (strided || rows) buffer.strides_at = strided ? strides_at : head_.index_strides_at;
+    return buffer;
+  };
+
+  Body body(bytes_.data());
+  for (const Bytecode::Placed& placed : bytecode.leaves) {
+    const compute::Leaf& leaf = program.leaves[placed.leaf];
+    const bool strided = leaf.access == Access::strided;
+    FbBuffer buffer = buffer_of(binding.leaves[placed.leaf], leaf.type, strided,
+                                strided ? binding.strides[placed.leaf] : index_strides);
+    buffer.slot = placed.slot & (kFbScalar - 1U);
+    body.put(buffer);
+  }
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    body.put(buffer_of(binding.outputs[k], program.type_of(program.outputs[k].value), false,
+                       index_strides));
+  }
+  for (const std::uint16_t leaf : bytecode.singles) {
+    body.put(buffer_of(binding.leaves[leaf], program.leaves[leaf].type, false, index_strides));
+  }
   for (unsigned n = 0; n < order.rank; ++n) {
     const std::int64_t extent = binding.extents[order.dims[n]];
     const Division division = division_by(static_cast<std::uint64_t>(extent));
@@ -122,21 +265,19 @@ void InterpreterArguments::put_leaves(const Program& program, const Bytecode& by
     body.put(division.magic);
     body.put(division.shift);
   }
-  head_.index_strides_at = body.at(8);
-  std::array<std::int64_t, kMaxRank> strides{};
-  std::int64_t step = 1;
-  for (std::size_t d = order.rank; d-- > 0;) {
-    strides[d] = step;
-    step *= binding.extents[d];
-  }
-  for (unsigned n = 0; n < order.rank; ++n) body.put(strides[order.dims[n]]);
-  head_.strides_at = body.at(8);
-  for (const std::uint16_t leaf : bytecode.leaves) {
-    if (program.leaves[leaf].access != Access::strided) continue;
-    for (unsigned n = 0; n < order.rank; ++n) body.put(binding.strides[leaf][order.dims[n]]);
+  for (unsigned n = 0; n < order.rank; ++n) body.put(index_strides[order.dims[n]]);
+  for (const Bytecode::Placed& placed : bytecode.leaves) {
+    if (program.leaves[placed.leaf].access != Access::strided) continue;
+    for (unsigned n = 0; n < order.rank; ++n) {
+      body.put(binding.strides[placed.leaf][order.dims[n]]);
+    }
   }
   head_.scalars_at = body.at(4);
-  for (const std::uint64_t bits : binding.scalars) body.put(static_cast<std::uint32_t>(bits));
+  for (std::size_t k = 0; k < program.scalars.size(); ++k) {
+    const std::uint64_t bits = hold(binding.scalars[k], program.scalars[k]);
+    body.put(static_cast<std::uint32_t>(bits));
+    if (is_wide(program.scalars[k])) body.put(static_cast<std::uint32_t>(bits >> 32));
+  }
   head_.code_at = body.at(4);
   body.put_all(bytecode.code);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "compute/cuda/bytecode.hpp"
+#include "compute/cuda/interpreter_plan.hpp"
 #include "compute/cuda/kernel_arguments.hpp"
 
 namespace forebay::cuda {
@@ -19,14 +20,16 @@ class InterpreterArguments {
  public:
   /// REQUIRES: interpreter_bytes() <= kFbLargeBytes.
   InterpreterArguments(const compute::Program& program, const Bytecode& bytecode,
-                       const compute::Binding& binding, const LaunchChoices& choices);
+                       const compute::Binding& binding, const InterpreterPlan& plan);
   [[nodiscard]] void* data() noexcept { return bytes_.data(); }
 
  private:
   void put_head(const compute::Program& program, const compute::Binding& binding,
-                const LaunchChoices& choices);
-  void put_leaves(const compute::Program& program, const Bytecode& bytecode,
-                  const compute::Binding& binding);
+                const InterpreterPlan& plan);
+  void put_reduction(const compute::Program& program, const compute::Binding& binding,
+                     const LaunchChoices& choices);
+  void put_body(const compute::Program& program, const Bytecode& bytecode,
+                const compute::Binding& binding, const InterpreterPlan& plan);
 
   FbHead head_{};
   alignas(8) std::array<std::byte, kFbLargeBytes> bytes_;

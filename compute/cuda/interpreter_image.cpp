@@ -1,27 +1,33 @@
 #include "compute/cuda/interpreter_image.hpp"
 
-#ifdef FOREBAY_INTERPRETER_IMAGE
-// The assembler copies the file's bytes into the section of constants.
-asm(".pushsection .rodata\n"
-    ".balign 64\n"
-    ".hidden forebay_interpreter_image\n"
-    ".globl forebay_interpreter_image\n"
-    "forebay_interpreter_image:\n"
-    ".incbin \"" FOREBAY_INTERPRETER_IMAGE
-    "\"\n"
-    ".hidden forebay_interpreter_image_end\n"
-    ".globl forebay_interpreter_image_end\n"
-    "forebay_interpreter_image_end:\n"
-    ".popsection\n");
-extern "C" const std::byte forebay_interpreter_image[];
-extern "C" const std::byte forebay_interpreter_image_end[];
+#ifdef FOREBAY_INTERPRETER_WORDS
+// The assembler copies a file's bytes into the section of constants.
+#define FOREBAY_EMBED(name, file)  \
+  asm(".pushsection .rodata\n"     \
+      ".balign 64\n"               \
+      ".hidden " name              \
+      "\n"                         \
+      ".globl " name "\n" name     \
+      ":\n"                        \
+      ".incbin \"" file            \
+      "\"\n"                       \
+      ".hidden " name              \
+      "_end\n"                     \
+      ".globl " name "_end\n" name \
+      "_end:\n"                    \
+      ".popsection\n")
+FOREBAY_EMBED("forebay_interpreter_words", FOREBAY_INTERPRETER_WORDS);
+FOREBAY_EMBED("forebay_interpreter_typed", FOREBAY_INTERPRETER_TYPED);
+extern "C" const std::byte forebay_interpreter_words[], forebay_interpreter_words_end[];
+extern "C" const std::byte forebay_interpreter_typed[], forebay_interpreter_typed_end[];
 #endif
 
 namespace forebay::cuda {
 
-std::span<const std::byte> interpreter_image() noexcept {
-#ifdef FOREBAY_INTERPRETER_IMAGE
-  return {forebay_interpreter_image, forebay_interpreter_image_end};
+InterpreterImage interpreter_image() noexcept {
+#ifdef FOREBAY_INTERPRETER_WORDS
+  return {{forebay_interpreter_words, forebay_interpreter_words_end},
+          {forebay_interpreter_typed, forebay_interpreter_typed_end}};
 #else
   return {};
 #endif

@@ -1,4 +1,4 @@
-// The interpreter kernels as nvcc compiled them: a fat binary inside the library.
+// The interpreter kernels as nvcc compiled them: fat binaries inside the library.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,11 @@
 
 namespace forebay::cuda {
 
-/// What cuModuleLoadData takes; empty in a build without nvcc.
-[[nodiscard]] std::span<const std::byte> interpreter_image() noexcept;
+/// What cuModuleLoadData takes; both empty in a build without nvcc.
+struct InterpreterImage {
+  std::span<const std::byte> words;  ///< the kernels for light operations on f32 and i32
+  std::span<const std::byte> typed;  ///< all others
+};
+[[nodiscard]] InterpreterImage interpreter_image() noexcept;
 
 }  // namespace forebay::cuda

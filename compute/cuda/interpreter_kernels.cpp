@@ -2,7 +2,7 @@
 
 namespace forebay::cuda {
 
-InterpreterKernels::InterpreterKernels(CudaDevice& device, std::span<const std::byte> image)
+InterpreterKernels::InterpreterKernels(CudaDevice& device, const InterpreterImage& image)
     : device_(device) {
   device_.make_current();
   const driver::CudaApi& api = device_.api();
@@ -15,12 +15,13 @@ InterpreterKernels::InterpreterKernels(CudaDevice& device, std::span<const std::
                                  number),
         "cuDeviceGetAttribute");
   shared_limit_ = static_cast<std::size_t>(bytes);
-  check(api, api.cuModuleLoadData(&module_, image.data()),
-        "cuModuleLoadData of the interpreter kernels");
+  constexpr const char* kCall = "cuModuleLoadData of the interpreter kernels";
   try {
+    check(api, api.cuModuleLoadData(&words_, image.words.data()), kCall);
+    check(api, api.cuModuleLoadData(&typed_, image.typed.data()), kCall);
     find_functions();
   } catch (const DriverError&) {
-    api.cuModuleUnload(module_);
+    unload();
     throw;
   }
   device_.counters().kernels.loaded.fetch_add(kInterpreterKernels, std::memory_order_relaxed);
@@ -31,30 +32,35 @@ void InterpreterKernels::find_functions() {
   for (unsigned k = 0; k < kInterpreterKernels; ++k) {
     const auto kernel = static_cast<InterpreterKernel>(k);
     CUfunction& function = functions_[k];
-    check(api, api.cuModuleGetFunction(&function, module_, interpreter_entry(kernel)),
+    check(api,
+          api.cuModuleGetFunction(&function, is_typed(kernel) ? typed_ : words_,
+                                  interpreter_entry(kernel)),
           "cuModuleGetFunction");
     // Modules load lazily: without this, the first launch would.
     check(api, api.cuFuncLoad(function), "cuFuncLoad");
-    const bool reduces =
-        kernel == InterpreterKernel::reduce || kernel == InterpreterKernel::reduce_large;
     check(api,
-          api.cuFuncSetAttribute(
-              function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-              static_cast<int>(shared_limit_ - (reduces ? kInterpreterFoldBytes : 0))),
+          api.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 static_cast<int>(shared_limit_ - kInterpreterStaticBytes)),
           "cuFuncSetAttribute");
   }
 }
 
 InterpreterKernels::~InterpreterKernels() {
   if (!device_.enter()) return;
-  device_.api().cuModuleUnload(module_);
+  unload();
   device_.counters().kernels.loaded.fetch_sub(kInterpreterKernels, std::memory_order_relaxed);
+}
+
+void InterpreterKernels::unload() noexcept {
+  if (words_ != nullptr) device_.api().cuModuleUnload(words_);
+  if (typed_ != nullptr) device_.api().cuModuleUnload(typed_);
 }
 
 const char* interpreter_entry(InterpreterKernel kernel) noexcept {
   static constexpr const char* kNames[kInterpreterKernels] = {
-      "forebay_interpret_map", "forebay_interpret_reduce", "forebay_interpret_map_large",
-      "forebay_interpret_reduce_large"};
+      "forebay_interpret_map",       "forebay_interpret_reduce",
+      "forebay_interpret_map_typed", "forebay_interpret_reduce_typed",
+      "forebay_interpret_map_large", "forebay_interpret_reduce_large"};
   return kNames[static_cast<std::size_t>(kernel)];
 }
 

@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 
+#include "compute/cuda/interpreter_image.hpp"
 #include "compute/cuda/interpreter_plan.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 
@@ -18,7 +18,7 @@ namespace forebay::cuda {
 class InterpreterKernels {
  public:
   /// Throws DriverError, also when the image has nothing for the device's architecture.
-  InterpreterKernels(CudaDevice& device, std::span<const std::byte> image);
+  InterpreterKernels(CudaDevice& device, const InterpreterImage& image);
   ~InterpreterKernels();
   InterpreterKernels(const InterpreterKernels&) = delete;
   InterpreterKernels& operator=(const InterpreterKernels&) = delete;
@@ -31,9 +31,11 @@ class InterpreterKernels {
 
  private:
   void find_functions();
+  void unload() noexcept;
 
   CudaDevice& device_;
-  CUmodule module_ = nullptr;
+  CUmodule words_ = nullptr;
+  CUmodule typed_ = nullptr;
   std::array<CUfunction, kInterpreterKernels> functions_{};
   std::size_t shared_limit_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "compute/cuda/interpreter_plan.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -13,63 +15,111 @@ using compute::Program;
 
 namespace {
 
-constexpr unsigned kFewestThreads = 32;
+/// Blocks of fewer threads leave most of a multiprocessor idle; the large kernels go further, since
+/// a program that needs it has to run.
+constexpr unsigned kFewestThreads = 64;
+constexpr unsigned kFewestLargeThreads = 8;
 
-KernelShape shape_of(const Program& program) {
-  KernelShape shape{.elements = program.reduction ? kFbElements : kFbMapElements,
-                    .passes = 1,
-                    .run = 4,
-                    .vector = true};
-  for (const compute::Leaf& leaf : program.leaves) {
-    if (leaf.access == Access::strided) shape.vector = false;
+bool any_strided(const Program& program) {
+  return std::any_of(program.leaves.begin(), program.leaves.end(),
+                     [](const compute::Leaf& leaf) { return leaf.access == Access::strided; });
+}
+
+/// Pieces never reach over the end of a row of the innermost dimension that is walked.
+unsigned piece_of(const Program& program, const Binding& binding, unsigned run) {
+  unsigned walked = 0;
+  std::int64_t inner = 1;
+  for (unsigned d = 0; d < program.rank; ++d) {
+    if (program.reduction && (program.reduced_dims >> d & 1) == 0) continue;
+    ++walked;
+    inner = binding.extents[d];
   }
-  // Vectors run along a row, as in the generated kernels.
-  if (program.reduction && program.reduced_dims != 1U << (program.rank - 1)) shape.vector = false;
-  return shape;
+  const unsigned piece = std::min(run, 4U);
+  if (program.reduction) return walked == 1 || (walked > 0 && inner % piece == 0) ? piece : 1;
+  if (any_strided(program)) return walked == 1 || inner % piece == 0 ? piece : 1;
+  // Neighbouring threads read neighbours where nothing is aligned.
+  const auto aligned = [&](const void* address, DType type) {
+    return is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, piece);
+  };
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    const compute::Leaf& leaf = program.leaves[k];
+    if (leaf.access == Access::linear && !aligned(binding.leaves[k], leaf.type)) return 1;
+  }
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    if (!aligned(binding.outputs[k], program.type_of(program.outputs[k].value))) return 1;
+  }
+  return piece;
 }
 
 }  // namespace
 
+bool is_packed(const void* address, std::size_t element, const Dims& strides, const Dims& extents,
+               std::size_t inner, unsigned piece) noexcept {
+  if (piece == 1) return false;
+  const auto access = static_cast<std::int64_t>(std::min<std::size_t>(piece * element, 16));
+  if (reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(access) != 0) {
+    return false;
+  }
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    if (d == inner) {
+      if (strides[d] != 1) return false;
+    } else if (extents[d] > 1 && strides[d] * static_cast<std::int64_t>(element) % access != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 InterpreterPlan plan_interpretation(const Program& program, const Bytecode& bytecode,
                                     const Binding& binding, int multiprocessors,
                                     std::size_t shared_limit) {
-  InterpreterPlan plan;
-  plan.launch = plan_launch(program, shape_of(program), binding, multiprocessors);
-  if (plan.launch.blocks == 0) return plan;
   const bool reduces = program.reduction.has_value();
-  const std::size_t limit = shared_limit - (reduces ? kInterpreterFoldBytes : 0);
+  InterpreterPlan plan;
+  KernelShape shape;
+  shape.elements = reduces ? kFbElements : kFbMapElements;
+  plan.launch = plan_launch(program, shape, binding, multiprocessors);
+  LaunchPlan& launch = plan.launch;
+  if (launch.blocks == 0) return plan;
+  if (reduces) plan.run = row_run(size_of(program.type_of(program.reduction->value)));
+  plan.piece = piece_of(program, binding, plan.run);
+
+  const std::size_t limit = shared_limit - kInterpreterStaticBytes;
+  const std::size_t argument_bytes = interpreter_bytes(program, bytecode);
   const auto bytes = [&](unsigned elements) {
-    return std::size_t{4} * elements * bytecode.slots * plan.launch.threads;
+    return std::size_t{4} * elements * bytecode.slots * launch.threads;
   };
-  // The threads of a reduction belong to its tree; a map takes fewer if they need much.
-  const auto shrink = [&](unsigned elements, unsigned fewest) {
-    while (!reduces && bytes(elements) > limit && plan.launch.threads > fewest) {
-      plan.launch.threads /= 2;
-    }
+  const auto fits = [&](unsigned elements, unsigned fewest) {
+    while (bytes(elements) > limit && launch.threads > fewest) launch.threads /= 2;
     return bytes(elements) <= limit;
   };
-  plan.kernel = reduces ? InterpreterKernel::reduce : InterpreterKernel::map;
-  unsigned elements = reduces ? kFbElements : kFbMapElements;
-  const unsigned planned = plan.launch.threads;
-  if (interpreter_bytes(program, bytecode) > kFbSmallBytes || !shrink(elements, 64)) {
+  const unsigned planned = launch.threads;
+  unsigned elements = shape.elements;
+  plan.kernel = bytecode.typed
+                    ? (reduces ? InterpreterKernel::reduce_typed : InterpreterKernel::map_typed)
+                    : (reduces ? InterpreterKernel::reduce : InterpreterKernel::map);
+  // The threads of a reduction belong to its tree; only the large kernel does the work of several
+  // in one.
+  if (argument_bytes > kFbSmallBytes || !fits(elements, reduces ? planned : kFewestThreads)) {
     plan.kernel = reduces ? InterpreterKernel::reduce_large : InterpreterKernel::map_large;
-    plan.launch.threads = planned;
-    plan.launch.choices.vector = false;
-    elements = 1;
-    plan.possible =
-        shrink(elements, kFewestThreads) && interpreter_bytes(program, bytecode) <= kFbLargeBytes;
+    launch.threads = planned;
+    elements = kFbLargeElements;
+    if (argument_bytes > kFbLargeBytes || !fits(elements, kFewestLargeThreads)) {
+      throw Error("a program of " + std::to_string(argument_bytes) + " bytes and " +
+                  std::to_string(bytecode.slots) +
+                  " live values is too large for the interpreter; its limits were ignored");
+    }
   }
   plan.shared_bytes = bytes(elements);
-  if (reduces || plan.launch.threads == planned) return plan;
+  if (reduces || launch.threads == planned) return plan;
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;
-  const std::int64_t each = std::int64_t{plan.launch.threads} * kFbMapElements;
+  const std::int64_t each = std::int64_t{launch.threads} * kFbMapElements;
   const std::int64_t blocks = (count + each - 1) / each;
   if (blocks > std::numeric_limits<std::int32_t>::max()) {
     throw Error("a tensor of this size needs " + std::to_string(blocks) +
                 " blocks; a launch has at most 2147483647");
   }
-  plan.launch.blocks = static_cast<unsigned>(blocks);
+  launch.blocks = static_cast<unsigned>(blocks);
   return plan;
 }
 

@@ -8,24 +8,47 @@
 
 namespace forebay::cuda {
 
-/// The kernels of the interpreter. The large ones take any program and one element at a time.
-enum class InterpreterKernel : unsigned { map, reduce, map_large, reduce_large };
-inline constexpr unsigned kInterpreterKernels = 4;
+/// The kernels of the interpreter: those for light operations on f32 and i32, those for any other
+/// program, and those for any program whose code is long or that holds many values at once.
+enum class InterpreterKernel : unsigned {
+  map,
+  reduce,
+  map_typed,
+  reduce_typed,
+  map_large,
+  reduce_large
+};
+inline constexpr unsigned kInterpreterKernels = 6;
+[[nodiscard]] constexpr bool is_typed(InterpreterKernel kernel) noexcept {
+  return kernel >= InterpreterKernel::map_typed;
+}
 
-/// Shared memory of a block that the reducing kernels declare themselves, rounded up.
-inline constexpr std::size_t kInterpreterFoldBytes = 4096;
+/// Shared memory of a block that the kernels declare themselves, rounded up.
+inline constexpr std::size_t kInterpreterStaticBytes = 4608;
+/// What the architectures have that have least, for one block.
+inline constexpr std::size_t kLeastSharedLimit = 101376;
 
 struct InterpreterPlan {
   LaunchPlan launch;  ///< the tree of a reduction is that of the generated kernel
   InterpreterKernel kernel = InterpreterKernel::map;
   std::size_t shared_bytes = 0;
-  bool possible = true;  ///< false: more values live at once than a block's shared memory holds
+  /// Elements of a thread that follow each other by one stride in every leaf and output: 4, 2 or 1.
+  unsigned piece = 1;
+  unsigned run = 4;  ///< of a row, as in row_run
 };
 
 /// `shared_limit`: bytes that a block may have on the device, `multiprocessors` as in plan_launch.
+/// Any program within kLimits has a plan where `shared_limit` is at least kLeastSharedLimit; throws
+/// Error for others with too many values or too much code.
 [[nodiscard]] InterpreterPlan plan_interpretation(const compute::Program& program,
                                                   const Bytecode& bytecode,
                                                   const compute::Binding& binding,
                                                   int multiprocessors, std::size_t shared_limit);
+
+/// Whether a leaf or an output can be accessed by pieces of `piece` elements: they lie together and
+/// are aligned. `strides` in elements, for dimensions of `extents`, `inner` the one along which the
+/// elements of a piece follow each other.
+[[nodiscard]] bool is_packed(const void* address, std::size_t element, const Dims& strides,
+                             const Dims& extents, std::size_t inner, unsigned piece) noexcept;
 
 }  // namespace forebay::cuda

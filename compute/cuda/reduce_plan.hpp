@@ -17,6 +17,13 @@ inline constexpr unsigned kSplitPartials = 65536;
 /// Bytes of the largest total: a number and an index.
 inline constexpr unsigned kMostPartial = 16;
 
+/// Neighbours in a row that a thread takes together, by the bytes of an element of what is reduced:
+/// 16 bytes of them, and a part of the tree.
+[[nodiscard]] constexpr unsigned row_run(std::size_t bytes) noexcept {
+  const unsigned run = 16 / static_cast<unsigned>(bytes);
+  return run < kStepElements ? run : kStepElements;
+}
+
 /// The tree of a reduction. A *row* is what is summed into one result: `reduced` elements for each
 /// of the `kept` results. A block holds `columns` rows at a time, `group` threads each; long rows
 /// are cut into `splits` chunks, each a block's, and the last block to finish adds their sums.

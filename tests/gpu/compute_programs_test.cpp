@@ -45,7 +45,7 @@ TEST_CASE("programs on a device compute what their operations say") {
       const ProgramCase data(named.program, extents,
                              {.seed = seed, .specials = specials, .misaligned = round % 3});
       for (const char* tier : kTiers) {
-        compute::Executor* const executor = gpu.executor(tier, named.program);
+        compute::Executor* const executor = gpu.executor(tier);
         if (executor == nullptr) continue;
         INFO(tier << ": " << named.name << " over " << to_string(extents) << ", seed " << seed);
         DeviceCase on_device(gpu, data, gpu.stream);

@@ -62,7 +62,6 @@ TEST_CASE("both tiers give the same bits for every form of program") {
   if (without_interpreter(gpu)) return;
   unsigned seed = 0;
   for (const NamedProgram& named : sample_programs()) {
-    if (!cuda::interpretable(named.program)) continue;
     for (unsigned round = 0; round < 6; ++round) check_tiers(gpu, named.program, ++seed);
   }
 }
@@ -71,7 +70,22 @@ TEST_CASE("both tiers give the same bits for random programs") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;
   if (without_interpreter(gpu)) return;
-  for (unsigned seed = 5000; seed < 5150; ++seed) check_tiers(gpu, random_word_program(seed), seed);
+  for (unsigned seed = 5000; seed < 5150; ++seed) {
+    check_tiers(gpu, seed % 3 == 0 ? random_word_program(seed) : random_program(seed), seed);
+  }
+}
+
+TEST_CASE("both tiers give the same bits for every operation on strided leaves of every type") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  if (without_interpreter(gpu)) return;
+  unsigned seed = 6000;
+  for (const NamedProgram& named : operation_programs(compute::Access::strided)) {
+    check_tiers(gpu, named.program, ++seed);
+  }
+  for (int round = 0; round < 6; ++round) {
+    check_tiers(gpu, type_program(compute::Access::strided), ++seed);
+  }
 }
 
 TEST_CASE("both tiers sum the same bits over long rows, split and whole, along and across") {
@@ -98,6 +112,30 @@ TEST_CASE("both tiers sum the same bits over long rows, split and whole, along a
       results[tier] = on_device.buffers();
     }
     CHECK(data.same(results[0], results[1]));
+  }
+}
+
+TEST_CASE("both tiers reduce every type by every rule to the same bits, split and whole") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  if (without_interpreter(gpu)) return;
+  unsigned seed = 40;
+  for (const NamedProgram& named : reduction_programs()) {
+    const bool flat = named.program.rank == 1;
+    for (const Dims& extents :
+         {flat ? Dims{1'000'003} : Dims{9, 70'000}, flat ? Dims{2048} : Dims{3000, 61},
+          flat ? Dims{8} : Dims{64, 300}}) {
+      INFO(named.name << " over " << to_string(extents));
+      const ProgramCase data(named.program, extents, {.seed = ++seed});
+      std::array<std::vector<CaseBuffer>, 2> results;
+      for (std::size_t tier = 0; tier < kTiers.size(); ++tier) {
+        DeviceCase on_device(gpu, data, gpu.stream);
+        on_device.run(named.program, *gpu.executor(kTiers[tier]));
+        CHECK(on_device.check() == "");
+        results[tier] = on_device.buffers();
+      }
+      CHECK(data.same(results[0], results[1]));
+    }
   }
 }
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "compute/cuda/bytecode.hpp"
 #include "forebay/compute/backend.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "tests/compute/cuda/program_case.hpp"
@@ -33,12 +32,6 @@ struct GpuCompute {
       if (executor->name() == name) return executor.get();
     }
     return nullptr;
-  }
-  /// The same, null as well if it leaves the program to others.
-  [[nodiscard]] compute::Executor* executor(std::string_view name,
-                                            const compute::Program& program) const {
-    const bool takes = name != "cuda-interpreter" || cuda::interpretable(program);
-    return takes ? executor(name) : nullptr;
   }
 };
 

@@ -15,18 +15,33 @@ using cuda::Bytecode;
 
 namespace {
 
-/// "load 0; add_f32_s s0; out 0; end", scalars with an s in front.
+/// "load 0; add_f32_s s0; exp:f64 0 2 s1; end", scalars with an s in front: the first slot of a
+/// general operation is its result.
 std::string text_of(const Bytecode& bytecode) {
+  const auto operand = [](unsigned value, bool scalar) {
+    scalar = scalar || (value & cuda::kFbScalar) != 0;
+    return (scalar ? " s" : " ") + std::to_string(value & (cuda::kFbScalar - 1));
+  };
   std::string text;
-  for (const std::uint32_t word : bytecode.code) {
+  for (std::size_t k = 0; k < bytecode.code.size(); ++k) {
+    const std::uint32_t word = bytecode.code[k];
     const unsigned code = word >> cuda::kFbCodeShift;
     const unsigned b = word >> cuda::kFbOperandBits & cuda::kFbOperandMask;
+    const unsigned c = word & cuda::kFbOperandMask;
     const std::string name = cuda::code_name(code);
     text += name;
     if (code == cuda::kFbEnd) return text;
-    const bool scalar = (b & cuda::kFbScalar) != 0 || name.ends_with("_s") || name.ends_with("_rs");
-    const bool none = name.ends_with("_a") || name.starts_with("exp") || name.starts_with("neg");
-    if (!none) text += (scalar ? " s" : " ") + std::to_string(b & (cuda::kFbScalar - 1));
+    if (cuda::is_general(code)) {
+      const auto op = static_cast<Op>((code - cuda::kFbGeneral) / cuda::kFbTypes);
+      const unsigned second = bytecode.code[++k];
+      text += operand(b, false) + operand(c, false);
+      if (compute::operands(op) > 1) text += operand(second >> cuda::kFbOperandBits, false);
+      if (compute::operands(op) > 2) text += operand(second & cuda::kFbOperandMask, false);
+    } else {
+      const bool none = name.ends_with("_a") || name.starts_with("neg") || name.starts_with("to_");
+      if (!none) text += operand(b, name.ends_with("_s") || name.ends_with("_rs"));
+      if (name.ends_with("_wide")) text += operand(c, false);
+    }
     text += "; ";
   }
   return text + "no end";
@@ -67,16 +82,88 @@ TEST_CASE("what is needed again is stored, in the slot of what is not") {
   CHECK(bytecode.slots == 2);
 }
 
-TEST_CASE("single leaves are read first, heavy operations get a slot to work in") {
+TEST_CASE("single leaves are read first; a general operation goes from slots to a slot") {
   Program program = chain({kLinear, {DType::f32, Access::single}}, {});
   program.code = {{Op::mul, DType::f32, 0, 1, 0}, {Op::exp, DType::f32, 2, 0, 0}};
   program.outputs = {{3}};
   const Bytecode bytecode(program);
-  CHECK(text_of(bytecode) == "single 0; store 1; mul_f32_m 0; exp_f32; out 0; end");
-  CHECK(bytecode.leaves == std::vector<std::uint16_t>{0});
+  CHECK(text_of(bytecode) == "single 0; store 1; mul_f32_m 0; store 1; exp:f32 1 1; out 0; end");
+  REQUIRE(bytecode.leaves.size() == 1);
+  CHECK(bytecode.leaves[0].leaf == 0);
+  CHECK(bytecode.leaves[0].slot == 0);
   CHECK(bytecode.singles == std::vector<std::uint16_t>{1});
-  CHECK(bytecode.slots == 3);
-  CHECK(bytecode.scratch == 2);
+  CHECK(bytecode.slots == 2);
+  CHECK(bytecode.typed);
+}
+
+TEST_CASE("f64 and i64 take two slots, and never the accumulator") {
+  Program program =
+      chain({{DType::f64, Access::linear}, {DType::f32, Access::linear}}, {DType::f32, DType::f64});
+  program.code = {{Op::add, DType::f64, 0, 3, 0},      // 4
+                  {Op::to_f64, DType::f64, 1, 0, 0},   // 5
+                  {Op::mul, DType::f64, 4, 5, 0},      // 6
+                  {Op::to_f32, DType::f32, 6, 0, 0}};  // 7
+  program.outputs = {{6}, {7}};
+  const Bytecode bytecode(program);
+  CHECK(text_of(bytecode) ==
+        "add:f64 0 0 s1; to_f64:f32 3 2; mul:f64 3 0 3; out_wide 0 3; to_f32:f64 2 3; out 1; end");
+  CHECK(bytecode.slots == 5);
+  CHECK(bytecode.scalar_at == std::vector<std::uint16_t>{0, 1});
+  CHECK(bytecode.scalar_words == 3);
+}
+
+TEST_CASE("small types are computed as f32 or i32 and rounded; their casts to these are nothing") {
+  Program program = chain({{DType::f16, Access::linear}}, {DType::f16});
+  program.code = {{Op::add, DType::f16, 0, 1, 0},     // 2
+                  {Op::to_f32, DType::f32, 2, 0, 0},  // 3
+                  {Op::add, DType::f32, 3, 3, 0}};    // 4
+  program.outputs = {{4}};
+  CHECK(text_of(Bytecode(program)) == "load 0; add_f32_s s0; to_f16_f32; add_f32_a; out 0; end");
+  program = chain({{DType::u8, Access::linear}}, {DType::u8});
+  program.code = {{Op::sub, DType::u8, 1, 0, 0},      // 2
+                  {Op::to_i32, DType::i32, 2, 0, 0},  // 3
+                  {Op::neg, DType::i32, 3, 0, 0}};    // 4
+  program.outputs = {{4}};
+  CHECK(text_of(Bytecode(program)) == "load 0; sub_i32_rs s0; to_u8_i32; neg_i32; out 0; end");
+  // What has no light operation: of u8 by its own, of bf16 as f32 that is rounded.
+  program = chain({{DType::u8, Access::linear}, {DType::bf16, Access::linear}}, {});
+  program.code = {{Op::pow, DType::u8, 0, 0, 0}, {Op::tan, DType::bf16, 1, 0, 0}};
+  program.outputs = {{2}, {3}};
+  CHECK(text_of(Bytecode(program)) == "pow:u8 0 0 0; out 0; tan:f32 1 1; to_bf16_f32; out 1; end");
+}
+
+TEST_CASE("the sum of booleans is their or, which only the general operation computes") {
+  Program program = chain({{DType::boolean, Access::linear}, {DType::boolean, Access::linear}}, {});
+  program.code = {{Op::add, DType::boolean, 0, 1, 0}};
+  program.outputs = {{2}};
+  CHECK(text_of(Bytecode(program)) == "add:boolean 1 0 1; out 0; end");
+}
+
+TEST_CASE("random numbers are counted by indices in slots of their own") {
+  Program program = chain({}, {DType::i32, DType::i32});
+  program.code = {{Op::random_uniform, DType::f32, 0, 1, 0},
+                  {Op::random_uniform_f64, DType::f64, 0, 1, 0}};
+  program.outputs = {{2}, {3}};
+  CHECK(text_of(Bytecode(program)) ==
+        "index 0; random_uniform:i32 2 s0 s1; out 0; index 0; random_uniform_f64:i32 3 s0 s1; "
+        "out_wide 1 3; end");
+}
+
+TEST_CASE("what is reduced ends in the accumulator, or in its slots where it takes two") {
+  Program program = sum_program(kLinear, 1, 1);
+  Bytecode bytecode(program);
+  CHECK(text_of(bytecode) == "load 0; end");
+  CHECK_FALSE(bytecode.typed);
+  CHECK_FALSE(bytecode.settled);
+  CHECK(bytecode.slots == 1);
+  program = sum_program({DType::i64, Access::linear}, 1, 1);
+  bytecode = Bytecode(program);
+  CHECK(text_of(bytecode) == "end");
+  CHECK(bytecode.typed);
+  CHECK(bytecode.settled);
+  program = sum_program(kLinear, 1, 1);
+  program.reduction->op = compute::ReduceOp::max;
+  CHECK(Bytecode(program).typed);
 }
 
 TEST_CASE("casts to the same type are no instructions; leaves and scalars are stored at the end") {
@@ -103,56 +190,32 @@ TEST_CASE("comparisons give words that choices and casts take") {
                   {Op::to_f32, DType::f32, 3, 0, 0},       // 5
                   {Op::add, DType::f32, 4, 5, 0}};
   program.outputs = {{6}};
-  REQUIRE(cuda::interpretable(program));
   CHECK(text_of(Bytecode(program)) ==
-        "load 0; greater_f32_s s0; store 0; select_boolean 1; store 1; load 0; to_f32_boolean 0; "
+        "load 0; greater_f32_s s0; store 0; select_boolean 1; store 1; load 0; to_f32_i32; "
         "add_f32_m 1; out 0; end");
 }
 
-TEST_CASE("a program is interpretable if everything in it is") {
-  const auto with = [](Op op, DType type) {
-    Program program = chain({{type, Access::linear}}, {});
-    program.code = {{op, compute::result_type(op, type), 0, 0, 0}};
-    program.outputs = {{1}};
-    return program;
-  };
-  CHECK(cuda::interpretable(with(Op::exp, DType::f32)));
-  CHECK(cuda::interpretable(with(Op::add, DType::i32)));
-  CHECK_FALSE(cuda::interpretable(with(Op::exp, DType::f64)));     // an operation
-  CHECK_FALSE(cuda::interpretable(with(Op::to_f32, DType::f64)));  // a leaf
-  CHECK_FALSE(cuda::interpretable(with(Op::to_f64, DType::f32)));  // a result
-  CHECK_FALSE(cuda::interpretable(with(Op::equal, DType::f32)));   // an output
-  Program scalar = chain({kLinear}, {DType::f64});
-  scalar.outputs = {{0}};
-  CHECK_FALSE(cuda::interpretable(scalar));
-  scalar.scalars = {DType::boolean};
-  CHECK(cuda::interpretable(scalar));
-  scalar.scalars.assign(cuda::kFbScalar + 1, DType::f32);
-  CHECK_FALSE(cuda::interpretable(scalar));
-  Program sum = sum_program(kLinear, 1, 1);
-  for (const auto op : {compute::ReduceOp::sum, compute::ReduceOp::mean}) {
-    sum.reduction->op = op;
-    CHECK(cuda::interpretable(sum));
-  }
-  for (const auto op : {compute::ReduceOp::max, compute::ReduceOp::argmin}) {
-    sum.reduction->op = op;
-    CHECK_FALSE(cuda::interpretable(sum));
-  }
-}
-
-TEST_CASE("the samples show every operation that is interpreted") {
+TEST_CASE("every operation of every type has bytecode, and the samples show each") {
   std::set<std::pair<Op, DType>> shown;
   for (const NamedProgram& named : sample_programs()) {
-    if (!cuda::interpretable(named.program)) continue;
+    const Bytecode bytecode(named.program);
+    CHECK(text_of(bytecode).find('?') == std::string::npos);
     for (const compute::Instruction& instruction : named.program.code) {
       shown.insert({instruction.op, named.program.type_of(instruction.a)});
     }
   }
   for (int number = 0; number < compute::kOpCount; ++number) {
-    for (const DType type : {DType::f32, DType::i32, DType::boolean}) {
+    for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
+                             DType::i32, DType::u8, DType::boolean}) {
       const auto op = static_cast<Op>(number);
       INFO(compute::to_string(op) << " of " << to_string(type));
-      if (cuda::interpretable(op, type)) CHECK(shown.contains({op, type}));
+      if (!has_type(op, type)) continue;
+      CHECK(shown.contains({op, op == Op::select ? DType::boolean : type}));
+      Program program = chain({{type, Access::linear}, {DType::boolean, Access::linear}}, {});
+      const auto first = static_cast<compute::Value>(op == Op::select ? 1 : 0);
+      program.code = {{op, result_type(op, type), first, 0, 0}};
+      program.outputs = {{2}};
+      CHECK(text_of(Bytecode(program)).ends_with("end"));
     }
   }
 }

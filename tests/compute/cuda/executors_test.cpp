@@ -120,7 +120,7 @@ struct Setting {
   Program sum = sum_program({DType::f32, compute::Access::linear}, 1, 0b1);
 };
 
-std::vector<std::string> names(FusionTier tier, std::span<const std::byte> image) {
+std::vector<std::string> names(FusionTier tier, const cuda::InterpreterImage& image) {
   FakeCuda cuda(config_of(tier));
   cuda::StreamScratch scratch(*cuda.device);
   std::vector<std::string> names;

@@ -1,14 +1,15 @@
-// A fat binary as far as the fake driver looks into one.
+// Fat binaries as far as the fake driver looks into them.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <span>
+
+#include "compute/cuda/interpreter_image.hpp"
 
 namespace forebay::test {
 
 alignas(8) inline constexpr std::array<std::byte, 64> kFakeImageBytes{
     std::byte{0x50}, std::byte{0xED}, std::byte{0x55}, std::byte{0xBA}};
-inline constexpr std::span<const std::byte> kFakeImage{kFakeImageBytes};
+inline constexpr cuda::InterpreterImage kFakeImage{kFakeImageBytes, kFakeImageBytes};
 
 }  // namespace forebay::test

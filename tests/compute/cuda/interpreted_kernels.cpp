@@ -1,6 +1,7 @@
 // The interpreter kernels, compiled as C++ for the emulator.
 #include "tests/compute/cuda/interpreted_kernels.hpp"
 
+#include "forebay/compute/op.hpp"
 #include "tests/compute/cuda/emulator.hpp"
 
 namespace forebay::test {
@@ -20,13 +21,17 @@ void interpret_thread(cuda::InterpreterKernel kernel, const void* arguments) {
   const auto& large = *static_cast<const FbArguments<interpreter::kFbLargeBytes>*>(arguments);
   switch (kernel) {
     case cuda::InterpreterKernel::map:
-      return interpreter::fb_map<interpreter::kFbMapElements>(small);
+      return interpreter::fb_map<interpreter::kFbMapElements, false>(small);
     case cuda::InterpreterKernel::reduce:
-      return interpreter::fb_reduce<interpreter::kFbElements>(small);
+      return interpreter::fb_reduce(small);
+    case cuda::InterpreterKernel::map_typed:
+      return interpreter::fb_map<interpreter::kFbMapElements, true>(small);
+    case cuda::InterpreterKernel::reduce_typed:
+      return interpreter::fb_reduce_typed<interpreter::kFbElements>(small);
     case cuda::InterpreterKernel::map_large:
-      return interpreter::fb_map<1>(large);
+      return interpreter::fb_map<interpreter::kFbLargeElements, true>(large);
     case cuda::InterpreterKernel::reduce_large:
-      return interpreter::fb_reduce<1>(large);
+      return interpreter::fb_reduce_typed<interpreter::kFbLargeElements>(large);
   }
 }
 

@@ -12,34 +12,42 @@
 
 using namespace forebay;
 using namespace forebay::test;
+using compute::Access;
 using cuda::Bytecode;
-using cuda::InterpreterKernel;
 using cuda::InterpreterPlan;
+using Kernel = cuda::InterpreterKernel;
 
 namespace {
 
 constexpr std::size_t kH200Shared = 232448;
+
+/// As planned, or by the more general kernels even where the fast ones would do; as if shared
+/// memory were scarce.
+enum class How { planned, typed, large, scarce };
+constexpr std::array<How, 4> kWays = {How::planned, How::typed, How::large, How::scarce};
 
 struct Interpreted {
   InterpreterPlan plan;
   Outcome outcome;
 };
 
-/// `large` takes the kernels for any program even where the fast ones would do.
-Interpreted interpret(const ProgramCase& data, bool large = false) {
+Interpreted interpret(const ProgramCase& data, How how = How::planned) {
   EmulatedCase run(data);
   const Bytecode bytecode(data.program());
+  const bool reduces = data.program().reduction.has_value();
+  const bool scarce = how == How::scarce;
   Interpreted result;
   InterpreterPlan& plan = result.plan;
-  plan = cuda::plan_interpretation(data.program(), bytecode, run.binding, 132, kH200Shared);
-  REQUIRE(plan.possible);
-  if (large && plan.kernel == InterpreterKernel::map) plan.kernel = InterpreterKernel::map_large;
-  if (large && plan.kernel == InterpreterKernel::reduce) {
-    plan.kernel = InterpreterKernel::reduce_large;
-  }
+  // With what is left for a few threads, even the plan of a reduction has to do with fewer.
+  const std::size_t shared =
+      scarce ? cuda::kInterpreterStaticBytes + bytecode.slots * 16 * 24 : kH200Shared;
+  plan = cuda::plan_interpretation(data.program(), bytecode, run.binding, 132, shared);
+  const bool small = plan.kernel < Kernel::map_large;
+  if (how == How::typed && small) plan.kernel = reduces ? Kernel::reduce_typed : Kernel::map_typed;
+  if (how == How::large) plan.kernel = reduces ? Kernel::reduce_large : Kernel::map_large;
   if (plan.launch.blocks == 0) return result;
   plan.launch.choices.scratch = run.scratch(plan.launch.choices.plan);
-  cuda::InterpreterArguments arguments(data.program(), bytecode, run.binding, plan.launch.choices);
+  cuda::InterpreterArguments arguments(data.program(), bytecode, run.binding, plan);
   emulate(plan.launch.blocks, plan.launch.threads,
           [&] { interpret_thread(plan.kernel, arguments.data()); });
   CHECK(run.check() == "");
@@ -74,13 +82,25 @@ Dims draw_extents(std::mt19937& random, const compute::Program& program, bool lo
   return extents;
 }
 
+/// What the interpreter gives in every way, against the generated kernel.
+void check_against_generated(const std::string& name, const ProgramCase& data,
+                             std::array<unsigned, cuda::kInterpreterKernels>& kernels) {
+  const Outcome generated = run_generated(name, data);
+  for (const How how : kWays) {
+    INFO("way " << static_cast<int>(how));
+    const Interpreted one = interpret(data, how);
+    ++kernels[static_cast<unsigned>(one.plan.kernel)];
+    CHECK(data.same(one.outcome.buffers, generated.buffers));
+    if (data.program().reduction) CHECK(one.outcome.mailbox == generated.mailbox);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("interpreted programs compute what they say, with the bits of generated kernels") {
   unsigned seed = 0;
   std::array<unsigned, cuda::kInterpreterKernels> kernels{};
   for (const NamedProgram& named : sample_programs()) {
-    if (!cuda::interpretable(named.program)) continue;
     for (unsigned round = 0; round < 4; ++round) {
       std::mt19937 random(++seed);
       const Dims extents = draw_extents(random, named.program, round % 2 == 0);
@@ -88,13 +108,7 @@ TEST_CASE("interpreted programs compute what they say, with the bits of generate
       const ProgramCase data(named.program, extents,
                              {.seed = seed, .specials = specials, .misaligned = round % 3});
       INFO(named.name << " over " << to_string(extents));
-      const Outcome generated = run_generated(named.name, data);
-      for (const bool large : {false, true}) {
-        const Interpreted one = interpret(data, large);
-        ++kernels[static_cast<unsigned>(one.plan.kernel)];
-        CHECK(data.same(one.outcome.buffers, generated.buffers));
-        if (named.program.reduction) CHECK(one.outcome.mailbox == generated.mailbox);
-      }
+      check_against_generated(named.name, data, kernels);
     }
   }
   for (const unsigned times : kernels) CHECK(times > 20);
@@ -115,33 +129,75 @@ TEST_CASE("interpreted reductions of every shape give the bits of generated kern
                                                             {"sum_stored", {4, 10'000}},
                                                             {"sum_stored", {5, 5001}},
                                                             {"sum_all_strided", {301, 173}}};
+  std::array<unsigned, cuda::kInterpreterKernels> kernels{};
   for (const auto& [name, extents] : shapes) {
     for (const NamedProgram& named : sample_programs()) {
       if (named.name != name) continue;
       const ProgramCase data(named.program, extents, {.seed = 3});
       INFO(name << " over " << to_string(extents));
-      const Outcome generated = run_generated(name, data);
-      for (const bool large : {false, true}) {
-        CHECK(data.same(interpret(data, large).outcome.buffers, generated.buffers));
+      check_against_generated(name, data, kernels);
+    }
+  }
+}
+
+TEST_CASE("every interpreted reduction of every type has the bits of its kernel, split and whole") {
+  std::array<unsigned, cuda::kInterpreterKernels> kernels{};
+  unsigned seed = 700;
+  for (const NamedProgram& named : reduction_programs()) {
+    const bool flat = named.program.rank == 1;
+    for (const Dims& extents : {flat ? Dims{70'003} : Dims{9, 7000}, flat ? Dims{8} : Dims{300, 64},
+                                flat ? Dims{2048} : Dims{61, 33}}) {
+      for (const bool specials : {false, true}) {
+        const auto op = named.program.reduction->op;
+        // What a sum of infinities and numbers beyond f32 comes to is the tree's affair.
+        const bool adds = op == compute::ReduceOp::sum || op == compute::ReduceOp::mean ||
+                          op == compute::ReduceOp::prod;
+        if (specials && adds) continue;
+        const ProgramCase data(named.program, extents, {.seed = ++seed, .specials = specials});
+        INFO(named.name << " over " << to_string(extents));
+        check_against_generated(named.name, data, kernels);
       }
     }
   }
 }
 
-TEST_CASE("random programs are interpreted as the element-by-element evaluation says") {
-  for (unsigned seed = 1000; seed < 1400; ++seed) {
-    std::mt19937 random(seed);
-    const compute::Program program = random_word_program(seed);
-    const ProgramCase data(program, draw_extents(random, program, true),
-                           {.seed = seed, .misaligned = seed % 3 == 0 ? 1U : 0U});
-    INFO("seed " << seed << ": " << program.key());
-    interpret(data);
+TEST_CASE("strided leaves of every type, by pieces and one by one") {
+  for (const Dims& extents :
+       {Dims{7, 5, 64}, Dims{40, 3, 33}, Dims{2, 2, 1001}, Dims{3000, 1, 4}}) {
+    for (unsigned seed = 1; seed < 4; ++seed) {
+      const ProgramCase data(type_program(Access::strided), extents,
+                             {.seed = seed, .misaligned = seed % 2});
+      INFO("seed " << seed << " over " << to_string(extents));
+      for (const How how : kWays) interpret(data, how);
+    }
+  }
+  for (const NamedProgram& named : operation_programs(Access::strided)) {
+    INFO(named.name);
+    interpret(ProgramCase(named.program, Dims{3, 7, 64}, {.seed = 5, .specials = true}));
+    interpret(ProgramCase(named.program, Dims{3, 5, 37}, {.seed = 6, .specials = true}));
   }
 }
 
-TEST_CASE("the interpreted sum of nothing is the identity") {
-  for (const auto& extents : std::vector<Dims>{{5, 0}}) {
-    const ProgramCase data(sum_program({DType::f32, compute::Access::linear}, 2, 0b10), extents);
-    interpret(data);
+TEST_CASE("random programs are interpreted as the element-by-element evaluation says") {
+  for (unsigned seed = 1000; seed < 1600; ++seed) {
+    std::mt19937 random(seed);
+    const compute::Program program =
+        seed % 3 == 0 ? random_word_program(seed) : random_program(seed);
+    const ProgramCase data(program, draw_extents(random, program, true),
+                           {.seed = seed, .misaligned = seed % 5 == 0 ? 1U : 0U});
+    INFO("seed " << seed << ": " << program.key());
+    interpret(data, kWays[seed % kWays.size()]);
+  }
+}
+
+TEST_CASE("the interpreted reduction of nothing is the identity") {
+  for (const NamedProgram& named : reduction_programs()) {
+    if (named.program.rank == 1) continue;
+    const auto op = named.program.reduction->op;
+    if (op == compute::ReduceOp::mean) continue;  // 0 / 0
+    compute::Program program = named.program;
+    program.reduced_dims = 0b10;
+    INFO(named.name);
+    interpret(ProgramCase(program, Dims{5, 0}), How::planned);
   }
 }

@@ -14,7 +14,7 @@ using cuda::InterpreterPlan;
 
 namespace {
 
-constexpr std::size_t kLimit = 101376;  // of the devices that have least
+constexpr std::size_t kLimit = cuda::kLeastSharedLimit;
 
 alignas(16) float data[64];
 
@@ -54,12 +54,11 @@ TEST_CASE(
     "a map takes the fast kernel, sixteen elements a thread, by quads where they are aligned") {
   const InterpreterPlan aligned = plan(wide(2), 1'000'000);
   CHECK(aligned.kernel == InterpreterKernel::map);
-  CHECK(aligned.possible);
   CHECK(aligned.launch.threads == 256);
   CHECK(aligned.launch.blocks == (1'000'000 + 4095) / 4096);
-  CHECK(aligned.launch.choices.vector);
+  CHECK(aligned.piece == 4);
   CHECK(aligned.shared_bytes == 2 * 256 * 64);
-  CHECK_FALSE(plan(wide(2), 1'000'000, data + 1).launch.choices.vector);
+  CHECK(plan(wide(2), 1'000'000, data + 1).piece == 1);
   CHECK(plan(wide(2), 0).launch.blocks == 0);
 }
 
@@ -69,13 +68,14 @@ TEST_CASE("the more values live, the smaller the blocks of a map, then the large
   CHECK(half.launch.threads == 128);
   CHECK(half.launch.blocks == (1'000'000 + 2047) / 2048);
   CHECK(half.shared_bytes == 10 * 128 * 64);
-  const InterpreterPlan large = plan(wide(30), 1'000'000, data, 50'000);
+  const InterpreterPlan large = plan(wide(30), 1'000'000, data, 60'000);
   CHECK(large.kernel == InterpreterKernel::map_large);
-  CHECK(large.possible);
-  CHECK(large.shared_bytes == std::size_t{30} * large.launch.threads * 4);
+  CHECK(large.launch.threads == 64);
+  CHECK(large.launch.blocks == (1'000'000 + 1023) / 1024);
+  CHECK(large.shared_bytes == std::size_t{30} * 64 * 16);
 }
 
-TEST_CASE("the threads of a reduction belong to its tree") {
+TEST_CASE("the threads of a reduction belong to its tree; the large kernel may have fewer") {
   const InterpreterPlan fast = plan(wide(11, true), 10'000'000);
   CHECK(fast.kernel == InterpreterKernel::reduce);
   CHECK(fast.launch.threads == 256);
@@ -83,32 +83,137 @@ TEST_CASE("the threads of a reduction belong to its tree") {
   const InterpreterPlan large = plan(wide(12, true), 10'000'000);
   CHECK(large.kernel == InterpreterKernel::reduce_large);
   CHECK(large.launch.threads == 256);
-  CHECK(large.possible);
-  CHECK_FALSE(plan(wide(30, true), 10'000'000, data, 30'000).possible);
+  CHECK(large.launch.blocks == fast.launch.blocks);
+  const InterpreterPlan fewer = plan(wide(30, true), 10'000'000, data, 70'000);
+  CHECK(fewer.kernel == InterpreterKernel::reduce_large);
+  CHECK(fewer.launch.threads == 128);
+  CHECK(fewer.launch.choices.plan.threads() == 256);
 }
 
-TEST_CASE("the longest programs take the large kernels") {
+TEST_CASE("a type, an operation or a reduction beyond the light ones takes a typed kernel") {
+  Program program = wide(2);
+  program.code[0].op = Op::atan2;
+  CHECK(plan(program, 1000).kernel == InterpreterKernel::map_typed);
+  program = wide(1, true);
+  program.reduction->op = compute::ReduceOp::argmax;
+  CHECK(plan(program, 1000).kernel == InterpreterKernel::reduce_typed);
+  program = wide(1);
+  program.leaves[0].type = DType::u8;
+  CHECK(plan(program, 1000).kernel == InterpreterKernel::map_typed);
+}
+
+TEST_CASE("pieces end with rows: four elements, two of a reduction of eight bytes, or one") {
+  const auto piece = [](DType type, Dims extents, std::uint8_t reduced) {
+    Program program;
+    program.leaves = {{type, Access::strided}};
+    program.rank = static_cast<std::uint8_t>(extents.size());
+    if (reduced != 0) {
+      program.reduction = compute::Reduction{compute::ReduceOp::sum, 0};
+      program.reduced_dims = reduced;
+    } else {
+      program.outputs = {{0}};
+    }
+    compute::Binding binding;
+    binding.extents = extents;
+    binding.leaves = {data};
+    binding.strides = {extents};
+    binding.outputs = {data};
+    return cuda::plan_interpretation(program, Bytecode(program), binding, 132, kLimit).piece;
+  };
+  CHECK(piece(DType::f32, Dims{10, 8}, 0) == 4);
+  CHECK(piece(DType::f32, Dims{8, 10}, 0) == 1);
+  CHECK(piece(DType::f32, Dims{9}, 0) == 4);
+  CHECK(piece(DType::f32, Dims{9, 7}, 0b01) == 4);
+  CHECK(piece(DType::f64, Dims{9, 7}, 0b01) == 2);
+  CHECK(piece(DType::f64, Dims{8, 6}, 0b11) == 2);
+  CHECK(piece(DType::f32, Dims{8, 6}, 0b11) == 1);
+  CHECK(piece(DType::u8, Dims{8, 5, 4}, 0b101) == 4);
+}
+
+TEST_CASE("a piece is packed if it lies together, and aligned wherever it begins") {
+  const auto packed = [](std::size_t element, Dims strides, unsigned piece, std::size_t at = 0) {
+    const auto* const address = reinterpret_cast<const std::byte*>(data) + at;
+    return cuda::is_packed(address, element, strides, Dims{5, 8}, 1, piece);
+  };
+  CHECK(packed(4, Dims{12, 1}, 4));
+  CHECK_FALSE(packed(4, Dims{13, 1}, 4));
+  CHECK_FALSE(packed(4, Dims{12, 2}, 4));
+  CHECK_FALSE(packed(4, Dims{12, 1}, 1));
+  CHECK_FALSE(packed(4, Dims{12, 1}, 4, 4));
+  CHECK(packed(1, Dims{12, 1}, 4, 4));
+  CHECK(packed(8, Dims{2, 1}, 4));
+  CHECK_FALSE(packed(8, Dims{1, 1}, 4));
+  CHECK(packed(4, Dims{0, 1}, 2, 8));
+}
+
+TEST_CASE("whatever the limits let through has a plan on the smallest device, in every type") {
+  // As many values alive at once as there can be: each of the first operations makes one, and the
+  // others join three into one.
+  const auto crowded = [](DType type, bool reduced) {
+    Program program;
+    const std::size_t leaves = cuda::kLimits.max_leaves;
+    program.leaves.assign(leaves, {type, Access::strided});
+    program.rank = kMaxRank;
+    program.scalars.assign(cuda::kLimits.max_scalars, type);
+    const auto first = static_cast<compute::Value>(leaves + program.scalars.size());
+    const std::size_t made = cuda::kLimits.max_ops * 2 / 3;
+    for (std::size_t k = 0; k < made; ++k) {
+      program.code.push_back({Op::max, type, static_cast<compute::Value>(k % leaves),
+                              static_cast<compute::Value>(leaves + k % program.scalars.size()), 0});
+    }
+    auto next = first;
+    while (program.code.size() < cuda::kLimits.max_ops) {
+      program.code.push_back({type == DType::boolean ? Op::select : Op::clamp, type, next,
+                              static_cast<compute::Value>(next + 1),
+                              static_cast<compute::Value>(next + 2)});
+      next = static_cast<compute::Value>(next + 2);
+    }
+    const auto last = static_cast<compute::Value>(first + program.code.size() - 1);
+    for (std::size_t k = 0; k < cuda::kLimits.max_outputs; ++k) {
+      program.outputs.push_back({static_cast<compute::Value>(first + k)});
+    }
+    if (reduced) {
+      program.reduction = compute::Reduction{compute::ReduceOp::argmax, last};
+      program.reduced_dims = 0b01010101;
+    }
+    return program;
+  };
+  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32,
+                           DType::u8, DType::boolean}) {
+    for (const bool reduced : {false, true}) {
+      for (const Program& program : {crowded(type, reduced), widest_program(reduced, type)}) {
+        INFO(program.key());
+        compute::Binding binding;
+        binding.extents = Dims{2, 3, 2, 3, 2, 3, 2, 3};
+        binding.leaves.assign(program.leaves.size(), data);
+        binding.strides.assign(program.leaves.size(), binding.extents);
+        binding.scalars.assign(program.scalars.size(), 0);
+        binding.outputs.assign(program.outputs.size(), data);
+        const InterpreterPlan planned =
+            cuda::plan_interpretation(program, Bytecode(program), binding, 132, kLimit);
+        CHECK(planned.kernel ==
+              (reduced ? InterpreterKernel::reduce_large : InterpreterKernel::map_large));
+        CHECK(planned.shared_bytes + cuda::kInterpreterStaticBytes <= kLimit);
+      }
+    }
+  }
+  // Every value has a slot, and one more for each of three purposes, all of them double: no program
+  // can need more.
+  constexpr std::size_t kMostSlots = 2 * (cuda::kLimits.max_leaves + cuda::kLimits.max_ops + 3);
+  static_assert(kMostSlots <= cuda::kFbScalar);
+  static_assert(2 * cuda::kLimits.max_scalars <= cuda::kFbScalar);
+  static_assert(kMostSlots * cuda::kFbLargeElements * 4 * 8 + cuda::kInterpreterStaticBytes <=
+                kLimit);
+}
+
+TEST_CASE("a program beyond the limits is refused with its size") {
   Program program;
   program.leaves = {{DType::f32, Access::linear}};
-  program.scalars.assign(216, DType::f32);
-  for (compute::Value k = 0; k < 216; ++k) {
-    program.code.push_back({Op::add, DType::f32, static_cast<compute::Value>(k == 0 ? 0 : 216 + k),
-                            static_cast<compute::Value>(1 + k), 0});
+  program.scalars.assign(1000, DType::f32);
+  for (compute::Value k = 0; k < 4000; ++k) {
+    program.code.push_back({Op::add, DType::f32, static_cast<compute::Value>(k == 0 ? 0 : 1000 + k),
+                            static_cast<compute::Value>(1 + k % 1000), 0});
   }
-  program.outputs = {{432}};
-  CHECK(plan(program, 1'000'000).kernel == InterpreterKernel::map);
-  for (const bool reduced : {false, true}) {
-    const Program widest = widest_program(reduced, DType::f32);
-    compute::Binding binding;
-    binding.extents = Dims{2, 3, 2, 3, 2, 3, 2, 3};
-    binding.leaves.assign(widest.leaves.size(), data);
-    binding.strides.assign(widest.leaves.size(), binding.extents);
-    binding.scalars.assign(widest.scalars.size(), 0);
-    binding.outputs.assign(widest.outputs.size(), data);
-    const InterpreterPlan widely =
-        cuda::plan_interpretation(widest, Bytecode(widest), binding, 132, kLimit);
-    CHECK(widely.kernel ==
-          (reduced ? InterpreterKernel::reduce_large : InterpreterKernel::map_large));
-    CHECK(widely.possible);
-  }
+  program.outputs = {{5000}};
+  CHECK_THROWS_WITH(plan(program, 1000), Catch::Contains("too large for the interpreter"));
 }

@@ -129,7 +129,7 @@ void ProgramCase::compute() {
     const ReduceRule rule =
         rule_of(program_.reduction->op, program_.type_of(program_.reduction->value));
     const auto kept = static_cast<std::size_t>(kept_);
-    sums_.assign(kept, rule.identity == Identity::one ? 1.0 : 0.0);
+    sums_.assign(kept, rule.identity == Identity::one ? 1.0L : 0.0L);
     magnitudes_.assign(kept, 0.0);
     exact_.assign(kept, identity_bits(rule.identity, rule.total));
     best_.assign(kept, std::numeric_limits<std::int64_t>::max());
@@ -199,10 +199,10 @@ void ProgramCase::reduce(std::size_t row, std::uint64_t value, std::int64_t inde
   }
   const double number = real_of(total, rule.total);
   if (rule.identity == Identity::one) {
-    sums_[row] *= number;
+    sums_[row] *= static_cast<long double>(number);
     magnitudes_[row] += std::abs(std::log2(std::abs(number)));
   } else {
-    sums_[row] += number;
+    sums_[row] += static_cast<long double>(number);
     magnitudes_[row] += std::abs(number);
   }
 }
@@ -285,7 +285,7 @@ std::string ProgramCase::check_reduction(const CaseBuffer& got) const {
       continue;
     }
     const double share = rule.divides ? static_cast<double>(reduced_) : 1.0;
-    const double want = sums_[i] / share;
+    const auto want = static_cast<double>(sums_[i] / static_cast<long double>(share));
     // f32 terms: three levels of f32 additions within a thread, f64 above. One rounding at the end.
     double bound = unit_of(rule.result) * std::abs(want) + tiny_of(rule.result);
     if (rule.identity == Identity::one) {

@@ -63,8 +63,10 @@ class ProgramCase {
   std::vector<CaseBuffer> leaves_;
   std::vector<std::vector<std::uint64_t>> outputs_;
   // By result: real sums and products, the magnitudes that bound their error (of a product: of its
-  // logarithm); integers, extremes and indices as bits.
-  std::vector<double> sums_, magnitudes_;
+  // logarithm); integers, extremes and indices as bits. One after the other, thousands of numbers
+  // would lose more in f64 than the trees that are checked.
+  std::vector<long double> sums_;
+  std::vector<double> magnitudes_;
   std::vector<std::uint64_t> exact_;
   std::vector<std::int64_t> best_;
 };

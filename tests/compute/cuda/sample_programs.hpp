@@ -33,7 +33,7 @@ struct NamedProgram {
 
 /// A program drawn from a seed: any operations, types, accesses, outputs, rank and reduction.
 [[nodiscard]] compute::Program random_program(unsigned seed);
-/// The same of what the interpreter of cuda devices takes.
+/// The same of f32 and i32, with the operations that the interpreter's fast kernels know, or sums.
 [[nodiscard]] compute::Program random_word_program(unsigned seed);
 
 /// `leaf` summed over `reduced_dims` of `rank` dimensions.

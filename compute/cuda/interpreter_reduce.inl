@@ -1,0 +1,181 @@
+// Reductions by the tree of the generated kernels: eight terms of a thread, the threads of a row,
+// the blocks of a tile.
+
+// The rows and the part of them that a block has, and those of one thread of the plan.
+template <typename Args>
+struct FbTile {
+  const Args& a;
+  unsigned group, columns, tile, split, pitch;
+
+  explicit FB_FN_MEMBER FbTile(const Args& args)
+      : a(args),
+        group(1U << a.head.group_log2),
+        columns(1U << a.head.columns_log2),
+        tile(blockIdx.x / a.head.splits),
+        split(blockIdx.x % a.head.splits),
+        pitch(a.head.inner ? 1 : columns) {}
+
+  FB_FN_MEMBER unsigned member(unsigned thread) const {
+    return a.head.inner ? thread & (group - 1) : thread >> a.head.columns_log2;
+  }
+  FB_FN_MEMBER unsigned column(unsigned thread) const {
+    return a.head.inner ? thread >> a.head.group_log2 : thread & (columns - 1);
+  }
+  FB_FN_MEMBER long long row(unsigned thread) const {
+    return (long long)tile * columns + column(thread);
+  }
+  FB_FN_MEMBER bool here(unsigned thread) const { return row(thread) < a.head.kept; }
+  // Where a block leaves its total of a row.
+  FB_FN_MEMBER unsigned partial(unsigned split_of, unsigned thread) const {
+    const unsigned tiles = gridDim.x / a.head.splits;
+    return (split_of * tiles + tile) * columns + column(thread);
+  }
+};
+
+// Runs the code over a thread's part of its row, eight elements a step, N at a time, and calls
+// `take` with what is reduced.
+template <int N, bool kTyped, typename Args, typename Take>
+FB_FN void fb_walk_row(const FbTile<Args>& tile, unsigned thread, const FbSlots<N>& slots,
+                       Take& take) {
+  const Args& a = tile.a;
+  const long long row = tile.row(thread);
+  const bool here = tile.here(thread);
+  const long long begin = tile.split * a.head.chunk;
+  const long long whole_end = begin + a.head.chunk;
+  const long long end = !here ? begin : whole_end < a.head.reduced ? whole_end : a.head.reduced;
+  const long long base = here ? fb_offset(a, 0, a.head.kept_dims, row, a.head.index_strides_at) : 0;
+#pragma unroll 1
+  for (long long start = begin; start < end; start += tile.group * kFbElements) {
+    const unsigned all = tile.group * kFbElements;
+    const unsigned left = end - start < all ? (unsigned)(end - start) : all;
+#pragma unroll 1
+    for (unsigned pass = 0; pass < kFbElements; pass += N) {
+      const FbRowPlace<Args> place{
+          a, row, base, start, left, tile.group, tile.member(thread), pass, a.head.piece};
+      fb_load<N, kTyped>(a, slots, place);
+      unsigned acc[N];
+      const unsigned slot = fb_interpret<N, kTyped>(a, slots, place, acc);
+      take(place, acc, slot);
+    }
+  }
+}
+
+// Whether this block is the last one of its tile; then it sees what the others have left.
+template <typename Args>
+FB_FN bool fb_arrive(const FbTile<Args>& tile) {
+  __shared__ bool last;
+  const Args& a = tile.a;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicInc(a.head.tickets + tile.tile, a.head.splits - 1) == a.head.splits - 1;
+  }
+  __syncthreads();
+  if (!last) return false;
+  __threadfence();
+  return true;
+}
+
+// One store, so that the host sees both words or neither.
+template <typename Args>
+FB_FN void fb_post(const Args& a, unsigned word) {
+  if (!a.head.mailbox) return;
+  *(volatile unsigned long long*)a.head.mailbox = (unsigned long long)a.head.ticket << 32 | word;
+}
+
+// Sums of f32 and of i32, in registers.
+template <typename T>
+struct FbSum;
+template <>
+struct FbSum<float> {
+  typedef double Sum;
+  typedef float Term;
+  typedef float Result;
+};
+template <>
+struct FbSum<int> {
+  typedef unsigned long long Sum;
+  typedef unsigned long long Term;
+  typedef long long Result;
+};
+
+// A word of eight bytes for each thread of a block: one array for the sums of every type.
+FB_FN void* fb_sums() {
+  __shared__ unsigned long long sums[256];
+  return sums;
+}
+
+template <typename T, typename Args>
+FB_FN void fb_finish(const FbTile<Args>& tile, typename FbSum<T>::Sum total) {
+  typedef typename FbSum<T>::Sum Sum;
+  const Args& a = tile.a;
+  Sum* const fold = (Sum*)fb_sums();
+  const unsigned thread = threadIdx.x, member = tile.member(thread);
+  const auto fold_threads = [&] {
+    fold[thread] = total;
+    for (unsigned half = tile.group >> 1; half > 0; half >>= 1) {
+      __syncthreads();
+      if (member < half) {
+        total = total + fold[thread + half * tile.pitch];
+        fold[thread] = total;
+      }
+    }
+  };
+  fold_threads();
+  if (a.head.splits > 1) {
+    Sum* const partials = (Sum*)a.head.partials;
+    if (member == 0) partials[tile.partial(tile.split, thread)] = total;
+    if (!fb_arrive(tile)) return;
+    total = 0;
+#pragma unroll 4
+    for (unsigned other = member; other < a.head.splits; other += tile.group) {
+      total = total + ((const volatile Sum*)partials)[tile.partial(other, thread)];
+    }
+    fold_threads();
+  }
+  if (member == 0 && tile.here(thread)) {
+    typedef typename FbSum<T>::Result Result;
+    const Result value = (Result)(a.head.mean ? total / (Sum)a.head.reduced : total);
+    ((Result*)a.head.result)[tile.row(thread)] = value;
+    if constexpr (sizeof(Result) == 4) fb_post(a, fb_word(value));
+  }
+}
+
+// ((t0 + t1) + (t2 + t3)) + ((t4 + t5) + (t6 + t7)). The term of an element that lies behind the
+// row's end is 0.
+template <typename T, typename Place>
+FB_FN typename FbSum<T>::Term fb_sum_of(const unsigned (&acc)[kFbElements], const Place& place) {
+  typename FbSum<T>::Term t[kFbElements];
+#pragma unroll
+  for (int e = 0; e < kFbElements; ++e) t[e] = place.inside(e) ? fb_value<T>(acc[e]) : 0;
+  return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]));
+}
+
+template <typename Args>
+struct FbSummer {
+  const Args& a;
+  double real;
+  unsigned long long whole;
+
+  template <typename Place>
+  FB_FN_MEMBER void operator()(const Place& place, const unsigned (&acc)[kFbElements], unsigned) {
+    if (a.head.real) {
+      real = real + fb_sum_of<float>(acc, place);
+    } else {
+      whole = whole + fb_sum_of<int>(acc, place);
+    }
+  }
+};
+
+template <typename Args>
+FB_FN void fb_reduce(const Args& a) {
+  const FbTile<Args> tile(a);
+  const FbSlots<kFbElements> slots{blockDim.x, threadIdx.x};
+  FbSummer<Args> summer{a, 0, 0};
+  fb_walk_row<kFbElements, false>(tile, threadIdx.x, slots, summer);
+  if (a.head.real) {
+    fb_finish<float>(tile, summer.real);
+  } else {
+    fb_finish<int>(tile, summer.whole);
+  }
+}
