@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <utility>
 #include <vector>
 
 #include "compute/row_programs.hpp"
@@ -32,8 +33,16 @@ bool by_rows(const Tensor& x, int axis) {
          axis == static_cast<int>(shape.size()) - 1 && shape[shape.size() - 1] > 1;
 }
 
-Tensor run_rows(const compute::RowProgram& program, const Tensor& x) {
-  return Tensor(compute::engine_of(x).run_rows(program, {{x.node()}}, {}, x.dtype()));
+// `number` as a scalar of what values of `type` are computed in.
+std::uint64_t scalar_bits(double number, DType type) {
+  return type == DType::f64 ? std::bit_cast<std::uint64_t>(number)
+                            : std::bit_cast<std::uint32_t>(static_cast<float>(number));
+}
+
+Tensor run_rows(const compute::RowProgram& program, const Tensor& x,
+                std::vector<std::uint64_t> scalars) {
+  return Tensor(
+      compute::engine_of(x).run_rows(program, {{x.node()}}, std::move(scalars), x.dtype()));
 }
 
 bool is_column(const std::optional<Tensor>& part, const Tensor& x) {
@@ -52,11 +61,9 @@ Tensor layer_norm_by_rows(const Tensor& x, const std::optional<Tensor>& weight,
   };
   const std::optional<DType> weight_type = type_of(weight);
   const std::optional<DType> bias_type = type_of(bias);
-  const std::uint64_t bits = x.dtype() == DType::f64
-                                 ? std::bit_cast<std::uint64_t>(eps)
-                                 : std::bit_cast<std::uint32_t>(static_cast<float>(eps));
-  return Tensor(compute::engine_of(x).run_rows(
-      compute::layer_norm_rows(x.dtype(), weight_type, bias_type), inputs, {bits}, x.dtype()));
+  return Tensor(
+      compute::engine_of(x).run_rows(compute::layer_norm_rows(x.dtype(), weight_type, bias_type),
+                                     inputs, {scalar_bits(eps, x.dtype())}, x.dtype()));
 }
 
 }  // namespace
@@ -64,15 +71,20 @@ Tensor layer_norm_by_rows(const Tensor& x, const std::optional<Tensor>& weight,
 Tensor softmax(const Tensor& x, int axis) {
   const std::array<int, 1> axes{compute::checked_axis(axis, x.shape(), "softmax")};
   if (x.numel() == 0) return empty(x.shape(), x.device(), result_type(x));
-  if (by_rows(x, axes[0])) return run_rows(compute::softmax_rows(x.dtype()), x);
+  if (by_rows(x, axes[0])) {
+    return run_rows(compute::softmax_rows(x.dtype()), x, {scalar_bits(1, x.dtype())});
+  }
+  // One division a row: those of all elements would take longer than their powers.
   const Tensor powers = exp(shifted(x, axes));
-  return (powers / powers.sum(axes, true)).to(result_type(x));
+  return (powers * (1.0F / powers.sum(axes, true))).to(result_type(x));
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
   const std::array<int, 1> axes{compute::checked_axis(axis, x.shape(), "log_softmax")};
   if (x.numel() == 0) return empty(x.shape(), x.device(), result_type(x));
-  if (by_rows(x, axes[0])) return run_rows(compute::log_softmax_rows(x.dtype()), x);
+  if (by_rows(x, axes[0])) {
+    return run_rows(compute::log_softmax_rows(x.dtype()), x, {});
+  }
   const Tensor low = shifted(x, axes);
   return (low - log(exp(low).sum(axes, true))).to(result_type(x));
 }

@@ -81,7 +81,9 @@ RowProgram make_softmax(DType type) {
   StageWriter stage;
   const Value power = stage.leaf(wide, {Kind::stored, 1});
   const Value sum = stage.leaf(wide, {Kind::row, 1});
-  made.stages.push_back(stage.store(stage.cast(stage.apply(Op::div, wide, power, sum), type)));
+  const Value one = stage.scalar(wide);
+  const Value share = stage.apply(Op::div, wide, one, sum);
+  made.stages.push_back(stage.store(stage.cast(stage.apply(Op::mul, wide, power, share), type)));
   return made;
 }
 

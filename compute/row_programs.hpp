@@ -10,7 +10,9 @@ namespace forebay::compute {
 // The result is of the input's type, a real one; f16 and bf16 are computed in f32. Each program is
 // made once. Thread safety: any thread.
 
-/// e^(x - max) over its sum. Input: x.
+// Scalars are f64 where the input is, else f32.
+
+/// e^(x - max) times 1 over its sum. Input: x. Scalar: 1.
 [[nodiscard]] const RowProgram& softmax_rows(DType type);
 /// x - max less the logarithm of the sum of its powers. Input: x.
 [[nodiscard]] const RowProgram& log_softmax_rows(DType type);

@@ -53,8 +53,12 @@ unsigned run_of(const RowProgram& program) {
   return std::min(16U / static_cast<unsigned>(bytes), kStepElements);
 }
 
-/// Blocks of a multiprocessor, by what a thread holds: what came in and what a stage stored.
-unsigned residents(unsigned steps) { return std::max(8U / steps, 1U); }
+/// Blocks that a multiprocessor should hold: as many as the registers of a step allow without
+/// spilling, since rows that wait for each other leave the memory idle.
+unsigned residents(unsigned steps, const std::vector<Input>& inputs) {
+  if (steps > 1) return std::max(8U / steps, 1U);
+  return inputs.size() > 1 ? 5 : 6;
+}
 
 /// Writes the kernel of one row program.
 class Writer {
@@ -73,7 +77,7 @@ class Writer {
       declare_reduction(text_, rule(k), number(k));
     }
     text_.line("extern \"C\" __global__ void __launch_bounds__(", kReduceThreads, ", ",
-               residents(steps_), ") ", kRowEntry, "(const __grid_constant__ Args a) {");
+               residents(steps_, inputs_), ") ", kRowEntry, "(const __grid_constant__ Args a) {");
     text_.block(R"(  __shared__ unsigned long long words[256];
   const unsigned thread = threadIdx.x;
   const unsigned group = 1u << a.group_log2, columns = 1u << a.columns_log2;

@@ -2,22 +2,23 @@
 // 2^n for -126 <= n <= 127.
 FB_FN float fb_pow2(int n) { return FB_FLOAT((unsigned)(n + 127) << 23); }
 
-// exp: x = n ln 2 + r in two pieces (Cody and Waite), Cephes' polynomial for |r| <= ln 2 / 2.
+// exp: x = n ln 2 + r in two pieces (Cody and Waite), Cephes' polynomial for |r| <= ln 2 / 2. The
+// bounds give 0 and infinity. Adding 1.5 2^23 leaves the whole number in the lowest bits.
 FB_FN float fb_exp(float x) {
-  const float bounded = x > 89.0F ? 89.0F : (x < -104.0F ? -104.0F : (x != x ? 0.0F : x));
-  const float n = (bounded * 1.44269504F + 12582912.0F) - 12582912.0F;
-  const float r = (bounded - n * 0.693359375F) - n * -2.12194440e-4F;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  const float y = (p * (r * r) + r) + 1.0F;
-  const int whole = (int)n;
+  const float bounded = FB_LOWER(FB_HIGHER(x, -104.0F), 89.0F);
+  const float shifted = FB_FMA(bounded, 1.44269504F, 12582912.0F);
+  const float n = shifted - 12582912.0F;
+  const float r = FB_FMA(n, 2.12194440e-4F, FB_FMA(n, -0.693359375F, bounded));
+  float p = FB_FMA(1.9875691500e-4F, r, 1.3981999507e-3F);
+  p = FB_FMA(p, r, 8.3334519073e-3F);
+  p = FB_FMA(p, r, 4.1665795894e-2F);
+  p = FB_FMA(p, r, 1.6666665459e-1F);
+  p = FB_FMA(p, r, 5.0000001201e-1F);
+  const float y = FB_FMA(p, r * r, r) + 1.0F;
+  const int whole = (int)(FB_BITS(shifted) - 0x4b400000U);
   const int half = whole >> 1;
   const float scaled = (y * fb_pow2(half)) * fb_pow2(whole - half);
-  return x != x ? x : (x > 88.7228394F ? FB_FLOAT(0x7f800000U) : scaled);
+  return x != x ? x : scaled;
 }
 
 // log: x = m 2^e with m in [sqrt(1/2), sqrt(2)), Cephes' polynomial in m - 1.

@@ -5,7 +5,8 @@
 // This part: what the host and CUDA spell differently, the types, and conversions between them.
 // FB_FN marks a function. FB_SQRT, FB_DIV and FB_FMA are the correctly rounded operations, and the
 // ones to whole numbers and the remainder are exact; FB_BITS, FB_FLOAT, FB_BITS64 and FB_DOUBLE
-// move bit patterns. The ending 64 is for f64.
+// move bit patterns. FB_LOWER and FB_HIGHER are for numbers: of a NaN and a number, or of two zeros,
+// they give either. The ending 64 is for f64.
 #if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 #define FB_FN static __device__ __forceinline__
 #define FB_SQRT(x) __fsqrt_rn(x)
@@ -15,6 +16,8 @@
 #define FB_SQRT64(x) __dsqrt_rn(x)
 #define FB_FMA(a, b, c) __fmaf_rn(a, b, c)
 #define FB_FMA64(a, b, c) __fma_rn(a, b, c)
+#define FB_LOWER(a, b) fminf(a, b)
+#define FB_HIGHER(a, b) fmaxf(a, b)
 #define FB_FLOOR(x) floorf(x)
 #define FB_FLOOR64(x) floor(x)
 #define FB_CEIL(x) ceilf(x)
@@ -44,6 +47,8 @@ FB_FN unsigned fb_negative(unsigned a) {
 #define FB_SQRT64(x) __builtin_sqrt(x)
 #define FB_FMA(a, b, c) __builtin_fmaf(a, b, c)
 #define FB_FMA64(a, b, c) __builtin_fma(a, b, c)
+#define FB_LOWER(a, b) ((a) < (b) ? (a) : (b))
+#define FB_HIGHER(a, b) ((a) > (b) ? (a) : (b))
 #define FB_FLOOR(x) __builtin_floorf(x)
 #define FB_FLOOR64(x) __builtin_floor(x)
 #define FB_CEIL(x) __builtin_ceilf(x)

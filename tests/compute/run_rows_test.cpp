@@ -13,7 +13,7 @@ namespace {
 Tensor by_operations(const Tensor& x) {
   const Tensor low = x - x.max(std::vector<int>{-1}, true);
   const Tensor powers = exp(low);
-  return powers / powers.sum(std::vector<int>{-1}, true);
+  return powers * (1.0F / powers.sum(std::vector<int>{-1}, true));
 }
 
 std::vector<float> numbers(std::int64_t count) {

@@ -96,7 +96,7 @@ TEST_CASE("a row program is one launch, by a kernel for the length of its rows")
   const auto run = [&](std::int64_t rows, std::int64_t length) {
     return setting.executor.run_rows(
         compute::softmax_rows(DType::f32),
-        {.rows = rows, .length = length, .inputs = {data}, .scalars = {}, .output = data},
+        {.rows = rows, .length = length, .inputs = {data}, .scalars = {0}, .output = data},
         setting.cuda.stream);
   };
   CHECK(run(100, 300) == compute::Readiness::done);

@@ -69,7 +69,7 @@ class Rows {
                          stage.program.leaves[k].type, count);
       }
       for (const DType type : stage.program.scalars) {
-        scalars_.push_back(type == DType::f64 ? 0x3f847ae147ae147bULL : 0x3c23d70aULL);  // 0.01
+        scalars_.push_back(type == DType::f64 ? 0x3ff0000000000000ULL : 0x3f800000ULL);  // 1
       }
     }
   }
