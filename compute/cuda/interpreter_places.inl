@@ -113,10 +113,19 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
   const unsigned size = kTyped ? leaf.size_log2 : 2;
   const unsigned char* const first =
       (const unsigned char*)leaf.address + (place.first(leaf) << size);
-  if (size == 2 && leaf.straight && place.piece == 4 && place.whole()) {
+  const bool whole = place.whole();
+  if (leaf.straight && whole && place.piece == 4) {
+    const unsigned char* const from = first + (place.start << size);
 #pragma unroll
-    for (int q = 0; q < N / 4; ++q) {
-      fb_copy_16(slots.quad(leaf.slot, q), first + ((place.start + place.local(4 * q)) << 2));
+    for (unsigned q = 0; q < N / 4; ++q) {
+      const unsigned char* const quad = from + ((unsigned long long)place.local(4 * q) << size);
+      if (size == 2) fb_copy_16(slots.quad(leaf.slot, q), quad);
+      if (kTyped && size == 1) fb_copy_8(slots.quad(leaf.slot, q), quad);
+      if (kTyped && size == 0) fb_copy_4(slots.quad(leaf.slot, q), quad);
+      if (kTyped && size == 3) {
+        fb_copy_16(slots.quad(leaf.slot, 2 * q), quad);
+        fb_copy_16(slots.quad(leaf.slot, 2 * q + 1), quad + 16);
+      }
     }
     return;
   }
@@ -126,15 +135,14 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
                                : 1;
 #pragma unroll 1
   for (unsigned e = 0; e < N; e += place.piece) {
-    if (!place.inside(e)) continue;
-    const bool together = leaf.packed && place.inside(e + place.piece - 1);
-    const unsigned step_log2 = !together                         ? 0
-                               : kTyped && piece_log2 + size > 4 ? 4 - size
-                                                                 : piece_log2;
+    if (!whole && !place.inside(e)) continue;
+    const bool all = whole || place.inside(e + place.piece - 1);
+    const unsigned most_log2 = kTyped && piece_log2 + size > 4 ? 4 - size : piece_log2;
+    const unsigned step_log2 = all && leaf.packed ? most_log2 : 0;
     const unsigned char* from = first + (place.offset(leaf, e) << size);
 #pragma unroll 1
     for (unsigned n = 0; n < place.piece; n += 1U << step_log2) {
-      if (together || place.inside(e + n)) {
+      if (all || place.inside(e + n)) {
         void* const to = kTyped && size == 3 ? (void*)slots.wide(leaf.slot, e + n)
                                              : slots.raw(leaf.slot, e + n, size);
         fb_copy(to, from, size + step_log2);
