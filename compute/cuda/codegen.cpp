@@ -16,6 +16,10 @@ namespace {
 
 /// Instructions of one element up to which a thread's elements are written out side by side.
 constexpr unsigned kWideWeight = 40;
+/// Bytes of leaves that a thread holds, up to which 32 registers are enough for a map, and 32 or 40
+/// for a step of a reduction.
+constexpr std::size_t kSlimStep = 32;
+constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;
 
 constexpr std::string_view kHelpers = R"(
@@ -36,10 +40,10 @@ std::vector<unsigned> dimensions(const Program& program, bool reduced) {
   return dims;
 }
 
-void signature(Text& text, const Program& program) {
+void signature(Text& text, const Program& program, const KernelShape& shape) {
   text.block(declare_arguments(program));
-  text.line("extern \"C\" __global__ void __launch_bounds__(", kMapThreads, ") ",
-            kernel_entry(program), "(const __grid_constant__ Args a) {");
+  text.line("extern \"C\" __global__ void __launch_bounds__(", shape.threads, ", ", shape.residents,
+            ") ", kernel_entry(program), "(const __grid_constant__ Args a) {");
 }
 
 /// The heads of the loops over a thread's batches, the elements of a batch, and its runs.
@@ -56,67 +60,101 @@ void each_run(Text& text, const KernelShape& shape) {
   text.line("    for (int q = 0; q < ", shape.elements / shape.run, "; ++q) {");
 }
 
-void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
-  const ProgramText code(program, shape);
-  const std::vector<unsigned> dims =
-      needs_coordinates(program) ? dimensions(program, false) : std::vector<unsigned>{};
-  signature(text, program);
-  text.line("  const unsigned thread = threadIdx.x, threads = blockDim.x;");
-  text.line("  const long long first = (long long)blockIdx.x * (threads * ", shape.per_thread(),
-            ");");
-  code.constants(text);
-  each_pass(text, shape);
-  text.line("    const long long start = first + n * (threads * ", shape.elements, ");");
-  code.arrays(text);
-  if (shape.vector) {
-    text.line("    const bool whole = a.vector && start + threads * ", shape.elements,
-              " <= a.count;");
-    text.line("    if (whole) {");
-    each_run(text, shape);
-    text.line("      const long long i = start + (q * threads + thread) * ", shape.run, ";");
-    code.load_run(text);
-    text.line("    }");
-    text.line("    } else {");
-  } else {
-    text.line("    {");
-  }
-  each_element(text, shape);
-  text.line("      const long long i = start + e * threads + thread;");
-  text.line("      const bool inside = i < a.count;");
-  code.split(text, dims, "i");
-  code.load_element(text, dims);
-  text.line("    }");
-  text.line("    }");
-  each_element(text, shape);
-  if (code.uses_index()) {
-    const std::string run = std::to_string(shape.run);
-    text.line("      const long long i = ",
-              shape.vector ? "whole ? start + ((e / " + run + ") * threads + thread) * " + run +
-                                 " + e % " + run + " : "
-                           : "",
-              "start + e * threads + thread;");
-  }
+/// The statements from loaded elements to the elements of the outputs.
+void compute_elements(Text& text, const Program& program, const ProgramText& code) {
   code.values(text);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     text.line("      y", k, "[e] = ", code.value(program.outputs[k].value), ";");
   }
-  text.line("    }");
-  if (shape.vector) {
-    text.line("    if (whole) {");
-    each_run(text, shape);
+}
+
+/// A thread's elements by whole runs.
+void map_runs(Text& text, const Program& program, const KernelShape& shape, const ProgramText& code,
+              const std::vector<unsigned>& dims) {
+  const auto run_index = [&] {
     text.line("      const long long i = start + (q * threads + thread) * ", shape.run, ";");
-    code.store_run(text);
-    text.line("    }");
-    text.line("    } else {");
-  } else {
-    text.line("    {");
-  }
+  };
+  code.arrays(text, shape.elements);
+  each_run(text, shape);
+  run_index();
+  code.split(text, dims, "i");
+  code.load_run(text, dims);
+  text.line("    }");
   each_element(text, shape);
-  text.line("      const long long i = start + e * threads + thread;");
-  text.line("      const bool inside = i < a.count;");
+  if (code.uses_index()) {
+    text.line("      const long long i = start + ((e / ", shape.run, ") * threads + thread) * ",
+              shape.run, " + e % ", shape.run, ";");
+  }
+  compute_elements(text, program, code);
+  text.line("    }");
+  each_run(text, shape);
+  run_index();
+  code.store_run(text);
+  text.line("    }");
+}
+
+/// A thread's elements side by side, all of them inside.
+void map_batch(Text& text, const Program& program, const KernelShape& shape,
+               const ProgramText& code, const std::vector<unsigned>& dims) {
+  const auto each_index = [&] {
+    each_element(text, shape);
+    text.line("      const long long i = start + e * threads + thread;");
+  };
+  code.arrays(text, shape.elements);
+  each_index();
+  code.split(text, dims, "i");
+  code.load_element(text, dims, Bounds::known);
+  text.line("    }");
+  each_index();
+  compute_elements(text, program, code);
+  text.line("    }");
+  each_index();
   code.store_element(text);
   text.line("    }");
+}
+
+/// A thread's elements one after the other, as far as there are any.
+void map_singly(Text& text, const Program& program, const KernelShape& shape,
+                const ProgramText& code, const std::vector<unsigned>& dims) {
+  text.line("    #pragma unroll 1");
+  text.line("    for (int n = 0; n < ", shape.per_thread(), "; ++n) {");
+  text.line("      const long long i = start + n * threads + thread;");
+  text.line("      if (i >= a.count) break;");
+  text.line("      const int e = 0;");
+  code.arrays(text, 1);
+  code.split(text, dims, "i");
+  code.load_element(text, dims, Bounds::known);
+  compute_elements(text, program, code);
+  code.store_element(text);
   text.line("    }");
+}
+
+/// Full blocks go by whole runs; where addresses forbid that, light programs still keep several
+/// loads in flight. Each way has code of its own: shared code needs the registers of both.
+void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
+  const ProgramText code(program, shape);
+  const std::vector<unsigned> dims =
+      needs_coordinates(program) ? dimensions(program, false) : std::vector<unsigned>{};
+  signature(text, program, shape);
+  text.line("  const unsigned thread = threadIdx.x, threads = blockDim.x;");
+  text.line("  const long long start = (long long)blockIdx.x * (threads * ", shape.per_thread(),
+            ");");
+  code.constants(text);
+  if (shape.elements > 1) {
+    text.line("  const bool whole = start + threads * ", shape.elements, " <= a.count;");
+  }
+  if (shape.vector) {
+    text.line("  if (whole && a.vector) {");
+    map_runs(text, program, shape, code, dims);
+    text.line("  } else");
+  }
+  if (shape.elements > 1 && weight(program) <= kWideWeight) {
+    text.line("  if (whole) {");
+    map_batch(text, program, shape, code, dims);
+    text.line("  } else");
+  }
+  text.line("  {");
+  map_singly(text, program, shape, code, dims);
   text.line("  }");
   text.line("}");
 }
@@ -136,7 +174,6 @@ constexpr std::string_view kFoldThreads = R"(  fold[thread] = total;
 /// The last block of a tile to arrive joins what the others left. The ticket goes back to 0 by
 /// itself.
 constexpr std::string_view kFoldBlocks = R"(  if (a.splits > 1) {
-    const unsigned tiles = gridDim.x / a.splits;
     const unsigned slot = tile * columns + column;
     if (member == 0) a.partials[split * tiles * columns + slot] = total;
     __threadfence();
@@ -259,12 +296,13 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   const std::string join = join_of(rule);
 
   declare_reduction(text, rule);
-  signature(text, program);
+  signature(text, program, shape);
   text.block(R"(  __shared__ Sum fold[256];
   __shared__ bool last;
   const unsigned thread = threadIdx.x;
   const unsigned group = 1u << a.group_log2, columns = 1u << a.columns_log2;
-  const unsigned tile = blockIdx.x / a.splits, split = blockIdx.x % a.splits;
+  const unsigned tiles = gridDim.x / a.splits;
+  const unsigned tile = blockIdx.x % tiles, split = blockIdx.x / tiles;
   const unsigned member = a.inner ? thread & (group - 1) : thread >> a.columns_log2;
   const unsigned column = a.inner ? thread >> a.group_log2 : thread & (columns - 1);
   const unsigned pitch = a.inner ? 1 : columns;
@@ -283,7 +321,7 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   text.line("  for (long long start = begin; start < end; start += group * ", kStepElements, ") {");
   text.line("    Term t[", kStepElements, "];");
   each_pass(text, shape);
-  code.arrays(text);
+  code.arrays(text, shape.elements);
 
   // The place of element e of batch n in the row, and in memory.
   const std::string place = shape.passes == 1 ? "e" : "n";
@@ -301,30 +339,32 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
     text.line("      const long long i = ", index, ";");
   };
 
+  text.line("    const bool whole = ", shape.vector ? "a.vector && " : "", "start + group * ",
+            kStepElements, " <= end;");
+  text.line("    if (whole) {");
   if (shape.vector) {
-    text.line("    const bool whole = a.vector && start + group * ", kStepElements, " <= end;");
-    text.line("    if (whole) {");
     each_run(text, shape);
-    text.line("      const long long i = base + start + (q * group + member) * ", shape.run, ";");
-    code.load_run(text);
-    text.line("    }");
-    text.line("    } else {");
+    text.line("      const long long r = start + (q * group + member) * ", shape.run, ";");
+    text.line("      const long long i = base + r;");
+    code.split(text, reduced, "r");
+    code.load_run(text, reduced);
   } else {
-    text.line("    {");
+    each_element(text, shape);
+    locate(true);
+    code.load_element(text, reduced, Bounds::known);
   }
+  text.line("    }");
+  text.line("    } else {");
   each_element(text, shape);
   locate(true);
   text.line("      const bool inside = r < end;");
-  code.load_element(text, reduced);
+  code.load_element(text, reduced, Bounds::checked);
   text.line("    }");
   text.line("    }");
 
   each_element(text, shape);
   locate(code.uses_index());
-  code.values(text);
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-    text.line("      y", k, "[e] = ", code.value(program.outputs[k].value), ";");
-  }
+  compute_elements(text, program, code);
   const std::string value = code.value(program.reduction->value);
   text.line("      t[", place, "] = r < end ? ",
             rule.indexed ? "Term{" + cast(rule.total, value) + ", r}" : cast(rule.term, value),
@@ -344,8 +384,9 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
     }
     each_element(text, shape);
     locate(true);
-    text.line("      const bool inside = r < end;");
+    text.line("      if (r < end) {");
     code.store_element(text);
+    text.line("      }");
     text.line("    }");
     text.line("    }");
   }
@@ -369,6 +410,22 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   finish_row(text, rule);
   text.line("  }");
   text.line("}");
+}
+
+/// What loads cost is how many are in flight, and these take blocks: with few registers a
+/// multiprocessor holds more of them. Programs that need more would spill.
+unsigned residents(const Program& program, const KernelShape& shape, unsigned work) {
+  if (work > kWideWeight) return 1;
+  std::size_t held = 0;
+  for (const compute::Leaf& leaf : program.leaves) {
+    if (leaf.access != Access::single) held += shape.elements * size_of(leaf.type);
+  }
+  if (!program.reduction) return held <= kLightBatch ? 2048 / shape.threads : 1;
+  const compute::ReduceRule rule =
+      rule_of(program.reduction->op, program.type_of(program.reduction->value));
+  if (rule.indexed) return 1;
+  held = std::max(held, kStepElements * size_of(rule.term));
+  return held <= kSlimStep && shape.vector ? 8 : held <= kLightBatch ? 6 : 1;
 }
 
 }  // namespace
@@ -396,15 +453,19 @@ KernelShape kernel_shape(const Program& program) {
     shape.run = row_run(size_of(program.type_of(program.reduction->value)));
     shape.elements = work <= kBatchWeight / 2 ? kStepElements : 1;
     shape.passes = kStepElements / shape.elements;
-    shape.vector = shape.passes == 1 && !strided && along;
+    shape.vector = shape.passes == 1 && along;
+    shape.threads = kReduceThreads;
+    shape.residents = residents(program, shape, work);
     return shape;
   }
   // Sixteen bytes of the widest type; long code of narrow types is not written out that often.
   shape.run = std::min(16U / static_cast<unsigned>(widest), work <= kWideWeight ? 16U : 4U);
   shape.elements = work > kBatchWeight ? 1 : !strided && linear <= 2 && work <= kWideWeight ? 8 : 4;
   shape.passes = shape.elements == 1 ? 4 : 1;
-  shape.vector = shape.passes == 1 && !strided;
+  shape.vector = shape.passes == 1;
   if (shape.vector) shape.elements = std::max(shape.elements, shape.run);
+  shape.threads = kMapThreads;
+  shape.residents = residents(program, shape, work);
   return shape;
 }
 

@@ -14,7 +14,10 @@ using compute::Binding;
 using compute::Program;
 
 bool needs_coordinates(const Program& program) {
-  if (program.reduction) return true;
+  return program.reduction || has_strided_leaf(program);
+}
+
+bool has_strided_leaf(const Program& program) {
   for (const compute::Leaf& leaf : program.leaves) {
     if (leaf.access == Access::strided) return true;
   }
@@ -59,7 +62,7 @@ std::string declare_arguments(const Program& program) {
   if (program.reduction) {
     text.line("  unsigned splits, group_log2, columns_log2, inner, ticket;");
   }
-  text.line("  unsigned vector, narrow;");
+  text.line("  unsigned vector, narrow", has_strided_leaf(program) ? ", packed;" : ";");
   if (coordinates) {
     for (unsigned d = 0; d < program.rank; ++d) text.line("  unsigned magic", d, ", shift", d, ";");
   }
@@ -124,6 +127,7 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
   put(std::uint32_t{choices.vector});
   // Blocks look at indices up to one block's worth beyond the end.
   put(std::uint32_t{count < std::int64_t{std::numeric_limits<std::int32_t>::max()} - 65536});
+  if (has_strided_leaf(program)) put(choices.packed);
   if (coordinates) {
     for (unsigned d = 0; d < program.rank; ++d) {
       const Division division = division_by(static_cast<std::uint64_t>(binding.extents[d]));

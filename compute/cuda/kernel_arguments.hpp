@@ -28,8 +28,9 @@ struct ReduceScratch {
 
 /// How a run goes through a kernel, decided for each launch and never part of the kernel.
 struct LaunchChoices {
-  bool vector = false;  ///< 16-byte accesses are aligned
-  ReducePlan plan;      ///< with a reduction
+  bool vector = false;       ///< 16-byte accesses are aligned, and runs end with a row
+  std::uint32_t packed = 0;  ///< bit k: so are those of the strided leaf k, side by side in a row
+  ReducePlan plan;           ///< with a reduction
   ReduceScratch scratch;
 };
 
@@ -51,6 +52,7 @@ class ArgumentBuffer {
   std::size_t size_ = 0;
 };
 
+[[nodiscard]] bool has_strided_leaf(const compute::Program& program);
 /// Whether kernels of this program need coordinates: a strided leaf, or a reduction.
 [[nodiscard]] bool needs_coordinates(const compute::Program& program);
 
@@ -58,7 +60,7 @@ class ArgumentBuffer {
 [[nodiscard]] std::string reduction_total(const compute::ReduceRule& rule);
 
 /// `struct Args { … };` for a program. Members: leafK, strideK_D, outK, scalarK; count or the
-/// reduction's; with coordinates extentD, magicD and shiftD.
+/// reduction's; with coordinates extentD, magicD and shiftD; with strided leaves packed.
 [[nodiscard]] std::string declare_arguments(const compute::Program& program);
 
 /// Division of n < 2^31 by a fixed d >= 1: (high32(n * magic) + n) >> shift.

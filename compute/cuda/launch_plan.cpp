@@ -26,6 +26,30 @@ bool all_aligned(const Program& program, const KernelShape& shape, const Binding
   return true;
 }
 
+/// Whether every run of a row is within the row: neighbours of it are neighbours in memory.
+bool rows_hold_runs(const KernelShape& shape, const Binding& binding) {
+  return binding.extents.size() <= 1 ||
+         binding.extents[binding.extents.size() - 1] % shape.run == 0;
+}
+
+/// The strided leaves whose runs are aligned and lie side by side.
+std::uint32_t packed_leaves(const Program& program, const KernelShape& shape,
+                            const Binding& binding) {
+  std::uint32_t packed = 0;
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if (program.leaves[k].access != Access::strided) continue;
+    const DType type = program.leaves[k].type;
+    const unsigned access = elements_of_access(shape, type);
+    const auto address = reinterpret_cast<std::uintptr_t>(binding.leaves[k]);
+    const Dims& strides = binding.strides[k];
+    const std::size_t last = strides.size() - 1;
+    bool aligned = strides[last] == 1 && address % (access * size_of(type)) == 0;
+    for (std::size_t d = 0; d < last; ++d) aligned = aligned && strides[d] % access == 0;
+    if (aligned) packed |= 1U << k;
+  }
+  return packed;
+}
+
 unsigned grid(std::int64_t blocks) {
   if (blocks > std::numeric_limits<std::int32_t>::max()) {
     throw Error("a tensor of this size needs " + std::to_string(blocks) +
@@ -43,8 +67,9 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
     ReducePlan& plan = launch.choices.plan;
     plan = plan_reduction(binding.extents, program.reduced_dims);
     if (plan.kept == 0) return launch;
-    launch.choices.vector = shape.vector && (plan.kept == 1 || plan.reduced % shape.run == 0) &&
+    launch.choices.vector = shape.vector && (plan.kept == 1 || rows_hold_runs(shape, binding)) &&
                             all_aligned(program, shape, binding);
+    if (launch.choices.vector) launch.choices.packed = packed_leaves(program, shape, binding);
     launch.threads = plan.threads();
     launch.blocks = grid(plan.blocks());
     return launch;
@@ -52,9 +77,11 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;
   if (count == 0) return launch;
-  launch.choices.vector = shape.vector && all_aligned(program, shape, binding);
+  launch.choices.vector = shape.vector && all_aligned(program, shape, binding) &&
+                          (!has_strided_leaf(program) || rows_hold_runs(shape, binding));
+  if (launch.choices.vector) launch.choices.packed = packed_leaves(program, shape, binding);
   // Small maps use small blocks, so that every multiprocessor has one.
-  launch.threads = kMapThreads;
+  launch.threads = shape.threads;
   const auto blocks = [&] {
     const std::int64_t elements = std::int64_t{launch.threads} * shape.per_thread();
     return (count + elements - 1) / elements;

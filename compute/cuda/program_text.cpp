@@ -134,14 +134,14 @@ void ProgramText::constants(Text& text) const {
   }
 }
 
-void ProgramText::arrays(Text& text) const {
+void ProgramText::arrays(Text& text, unsigned elements) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
-    text.line("  ", memory_name(program_.leaves[k].type), " x", k, "[", shape_.elements, "];");
+    text.line("  ", memory_name(program_.leaves[k].type), " x", k, "[", elements, "];");
   }
   for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
     text.line("  ", memory_name(program_.type_of(program_.outputs[k].value)), " y", k, "[",
-              shape_.elements, "];");
+              elements, "];");
   }
 }
 
@@ -203,33 +203,46 @@ std::string ProgramText::element(std::size_t k, const std::vector<unsigned>& dim
   return name(program_.reduction ? "p" : "a.leaf", k) + "[" + offset + "]";
 }
 
-void ProgramText::load_element(Text& text, const std::vector<unsigned>& dims) const {
+void ProgramText::load_element(Text& text, const std::vector<unsigned>& dims, Bounds bounds) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
-    text.line("      x", k, "[e] = inside ? ", element(k, dims), " : ",
-              zero_of(program_.leaves[k].type), ";");
+    if (bounds == Bounds::known) {
+      text.line("      x", k, "[e] = ", element(k, dims), ";");
+    } else {
+      text.line("      x", k, "[e] = inside ? ", element(k, dims), " : ",
+                zero_of(program_.leaves[k].type), ";");
+    }
   }
 }
 
 void ProgramText::store_element(Text& text) const {
   for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
-    text.line("      if (inside) a.out", k, "[i] = y", k, "[e];");
+    text.line("      a.out", k, "[i] = y", k, "[e];");
   }
 }
 
-void ProgramText::load_run(Text& text) const {
+void ProgramText::load_run(Text& text, const std::vector<unsigned>& dims) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
     const DType type = program_.leaves[k].type;
     const unsigned n = elements_of_access(shape_, type);
+    text.line("      const ", memory_name(type), "* const r", k, " = &", element(k, dims), ";");
+    const bool strided = program_.leaves[k].access == Access::strided;
+    if (strided) text.line("      if (a.packed >> ", k, " & 1) {");
     for (unsigned at = 0; at < shape_.run; at += n) {
       const std::string pack = name("w", k) + name("_", at);
       text.line("      const FbPack<", memory_name(type), ", ", n, "> ", pack, " = *(const FbPack<",
-                memory_name(type), ", ", n, ">*)(a.leaf", k, " + i + ", at, ");");
+                memory_name(type), ", ", n, ">*)(r", k, " + ", at, ");");
       text.line("      #pragma unroll");
       text.line("      for (int n = 0; n < ", n, "; ++n) x", k, "[", shape_.run, " * q + ", at,
                 " + n] = ", pack, ".v[n];");
     }
+    if (!strided) continue;
+    text.line("      } else {");
+    text.line("      #pragma unroll");
+    text.line("      for (int n = 0; n < ", shape_.run, "; ++n) x", k, "[", shape_.run,
+              " * q + n] = r", k, "[n * a.stride", k, "_", dims.back(), "];");
+    text.line("      }");
   }
 }
 

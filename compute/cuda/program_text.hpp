@@ -13,6 +13,9 @@
 
 namespace forebay::cuda {
 
+/// Whether an element may lie beyond the end.
+enum class Bounds : std::uint8_t { known, checked };
+
 /// Writes the pieces of one program. Conventions of the code: `a` are the arguments, `vK` is value
 /// K, `xK[e]` the loaded element e of leaf K, `yK[e]` the element of output K, `i` the linear index
 /// of an element and `cD` its coordinate in dimension D. Everything of one element stands between
@@ -24,8 +27,8 @@ class ProgramText {
 
   /// Values that are the same for all elements: scalars and single leaves.
   void constants(Text& text) const;
-  /// The arrays xK and yK.
-  void arrays(Text& text) const;
+  /// The arrays xK and yK, of so many elements.
+  void arrays(Text& text, unsigned elements) const;
   /// The statements that turn elements (`xK[e]`, or memory if the kernel is looped) into values.
   void values(Text& text) const;
   /// `cD` for `dims` (outermost first) from the index `index`.
@@ -34,12 +37,14 @@ class ProgramText {
   /// to `pK` if the kernel has such a base (a reduction), else to the leaf's address.
   [[nodiscard]] std::string element(std::size_t k, const std::vector<unsigned>& dims) const;
 
-  /// xK[e] = the element of leaf K at the place that `i` and `cD` say, 0 unless `inside`.
-  void load_element(Text& text, const std::vector<unsigned>& dims) const;
+  /// xK[e] = the element of leaf K at the place that `i` and `cD` say; with Bounds::checked 0
+  /// unless `inside`.
+  void load_element(Text& text, const std::vector<unsigned>& dims, Bounds bounds) const;
   void store_element(Text& text) const;
   /// One run of every leaf or output: elements run * q and following at linear index `i`, at most
-  /// sixteen bytes at a time.
-  void load_run(Text& text) const;
+  /// sixteen bytes at a time. Strided leaves are read from the place that `cD` say on along the
+  /// last dimension, element by element unless `a.packed` says that they lie side by side.
+  void load_run(Text& text, const std::vector<unsigned>& dims) const;
   void store_run(Text& text) const;
 
   [[nodiscard]] bool uses_index() const;

@@ -83,7 +83,7 @@ TEST_CASE("scalars are parameters") {
   }
 }
 
-TEST_CASE("linear programs use vectors, strided and long ones do not") {
+TEST_CASE("programs use vectors, long ones do not") {
   const auto shape = [](const std::string& name) {
     return cuda::kernel_shape(chosen({name}).front().program);
   };
@@ -92,6 +92,8 @@ TEST_CASE("linear programs use vectors, strided and long ones do not") {
   CHECK(shape("sum_stored").vector);
   CHECK_FALSE(shape("sum_columns").vector);
   CHECK_FALSE(shape("sum_all_strided").vector);
+  CHECK(shape("shifted").vector);
+  CHECK(shape("shifted_row_sums").vector);
   CHECK_FALSE(shape("widest_map").vector);
   CHECK(shape("widest_map").passes > 1);
   CHECK(shape("widest_reduction").per_thread() == shape("sum_all").per_thread());

@@ -76,6 +76,21 @@ TEST_CASE("emulated kernels compute what their programs say") {
   }
 }
 
+TEST_CASE("runs of a strided leaf are read from wherever its strides lead") {
+  for (const auto& [name, extents] : std::vector<std::pair<std::string, Dims>>{
+           {"shifted", {9, 4, 64}}, {"shifted", {5, 12, 30}}, {"shifted_row_sums", {70, 96}}}) {
+    const bool runs = extents[extents.size() - 1] % 4 == 0;
+    std::set<bool> packed;
+    for (unsigned seed = 1; seed <= 24; ++seed) {
+      const ProgramCase data(sample(name), extents, {.seed = seed, .specials = false});
+      const cuda::LaunchChoices choices = check_emulated(name, data).choices;
+      CHECK(choices.vector == runs);
+      packed.insert(choices.packed != 0);
+    }
+    CHECK(packed.size() == (runs ? 2 : 1));
+  }
+}
+
 TEST_CASE("emulated reductions of every shape: short and long rows, split and whole") {
   struct Shape {
     std::string name;

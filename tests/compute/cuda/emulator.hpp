@@ -38,5 +38,5 @@ const EmulatedKernel* emulated_kernel(const char* name);
 
 #define __global__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(threads, blocks)
 #define __grid_constant__

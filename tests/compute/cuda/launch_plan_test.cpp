@@ -56,6 +56,31 @@ TEST_CASE("16-byte accesses need every address and every row to be aligned") {
   CHECK_FALSE(plan(rows, {10, 100}, 264, 0).choices.vector);
 }
 
+TEST_CASE("a strided leaf is read by runs where a row holds whole ones") {
+  compute::Program program = copy_program();
+  program.leaves[0].access = compute::Access::strided;
+  program.rank = 2;
+  const auto choices = [&](const Dims& extents, const Dims& strides, std::uintptr_t leaf = 256) {
+    compute::Binding binding;
+    binding.extents = extents;
+    binding.strides = {strides};
+    binding.leaves = {reinterpret_cast<const void*>(leaf)};
+    binding.outputs = {reinterpret_cast<void*>(512)};
+    return cuda::plan_launch(program, cuda::kernel_shape(program), binding, 132).choices;
+  };
+  CHECK(choices({10, 100}, {128, 1}).vector);
+  CHECK(choices({10, 100}, {128, 1}).packed == 1);
+  CHECK(choices({10, 100}, {0, 1}).packed == 1);
+  CHECK_FALSE(choices({10, 101}, {128, 1}).vector);
+  CHECK(choices({10, 101}, {128, 1}).packed == 0);
+  for (const Dims& apart : {Dims{127, 1}, Dims{1, 10}, Dims{1, 0}, Dims{128, -1}}) {
+    CHECK(choices({10, 100}, apart).vector);
+    CHECK(choices({10, 100}, apart).packed == 0);
+  }
+  CHECK(choices({10, 100}, {128, 1}, 260).vector);
+  CHECK(choices({10, 100}, {128, 1}, 260).packed == 0);
+}
+
 TEST_CASE("nothing to compute is no launch, nothing to sum is one") {
   CHECK(plan(copy_program(), {0}, 0, 0).blocks == 0);
   const compute::Program rows = test::sum_program({DType::f32, compute::Access::linear}, 2, 0b10);

@@ -239,6 +239,18 @@ std::vector<NamedProgram> sample_programs() {
   stored.reduction->value = 2;
   programs.push_back({"sum_stored", stored});
 
+  // A leaf that may be a broadcast row or column, part of a wider array, or turned.
+  Program shifted;
+  shifted.rank = 3;
+  shifted.leaves = {kLinear, {DType::f32, Access::strided}};
+  shifted.code = {{Op::sub, DType::f32, 0, 1, 0}};
+  shifted.outputs = {Output{2}};
+  programs.push_back({"shifted", shifted});
+  shifted.rank = 2;
+  shifted.reduction = compute::Reduction{compute::ReduceOp::sum, 2};
+  shifted.reduced_dims = 0b10;
+  programs.push_back({"shifted_row_sums", shifted});
+
   // The greater and the less of two negations, which an assembler got wrong.
   Program negated;
   negated.leaves.assign(2, {DType::i32, Access::linear});
