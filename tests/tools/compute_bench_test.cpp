@@ -14,7 +14,7 @@ TEST_CASE("the compute bench measures every case, and gives back what it took") 
   const ComputeResults results =
       run_compute_bench({.mib = 1, .repeats = 2, .calls = 100}, device,
                         [&](const std::string& line) { lines.push_back(line); });
-  CHECK(results.rows.size() == 1 + 2 * 11);
+  CHECK(results.rows.size() == 1 + 2 * 11 + 7);
   CHECK(results.launches.size() == 2);
   CHECK(lines.size() == results.rows.size() + results.launches.size());
   double best = 0;

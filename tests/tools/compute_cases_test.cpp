@@ -33,6 +33,19 @@ TEST_CASE("the cases are named once, and count their operations and bytes") {
   CHECK(leaf_elements(1 << 20) == (1 << 20) / 4096 * 4160);
 }
 
+TEST_CASE("there is a case for every other type, each of as many bytes") {
+  std::set<std::string> names;
+  for (const ComputeCase& one : typed_cases(1 << 20)) {
+    INFO(one.name);
+    CHECK(names.insert(one.name).second);
+    CHECK(one.bytes == 8U << 20);
+    const DType type = one.program.leaves[0].type;
+    CHECK(one.elements * static_cast<std::int64_t>(size_of(type)) == 4 << 20);
+    CHECK(one.program.type_of(one.program.outputs[0].value) == type);
+  }
+  CHECK(names.size() == 7);
+}
+
 TEST_CASE("the plain loop and the host executor compute the same") {
   Runtime runtime = Runtime::create();
   Device& device = runtime.device("host");

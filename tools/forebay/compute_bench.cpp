@@ -94,6 +94,9 @@ class Bench {
             static_cast<float*>(arrays_[2]));
       });
     }
+    for (const ComputeCase& one : typed_cases(elements_)) {
+      for (const Tier& tier : tiers_of(backend_)) run_tier(one, tier);
+    }
     for (const ComputeRow& row : results_.rows) {
       if (row.name == "copy")
         results_.copy_gb_per_s = std::max(results_.copy_gb_per_s, row.gb_per_s);

@@ -100,6 +100,34 @@ std::vector<ComputeCase> compute_cases(std::int64_t elements) {
   return cases;
 }
 
+std::vector<ComputeCase> typed_cases(std::int64_t elements) {
+  struct One {
+    DType type;
+    std::uint64_t bits;
+  };
+  constexpr One kOnes[] = {{DType::f64, 0x3ff0000000000000U},
+                           {DType::f16, 0x3c00U},
+                           {DType::bf16, 0x3f80U},
+                           {DType::i64, 1},
+                           {DType::i32, 1},
+                           {DType::u8, 1},
+                           {DType::boolean, 1}};
+  const std::int64_t bytes = elements / kRow * kRow * 4;
+  std::vector<ComputeCase> cases;
+  for (const One& one : kOnes) {
+    const auto size = static_cast<std::int64_t>(size_of(one.type));
+    ComputeCase typed = map_of("add_" + std::string(to_string(one.type)),
+                               {{one.type, Access::linear}}, bytes / size);
+    typed.bytes = static_cast<std::uint64_t>(2 * bytes);
+    typed.program.scalars = {one.type};
+    typed.scalars = {one.bits};
+    typed.program.code = {{Op::add, one.type, 0, 1, 0}};
+    typed.program.outputs = {{2}};
+    cases.push_back(std::move(typed));
+  }
+  return cases;
+}
+
 void run_plain_loop(const ComputeCase& one, const std::vector<const float*>& leaves, float* out) {
   const Program& program = one.program;
   const std::int64_t columns = one.extents[one.extents.size() - 1];

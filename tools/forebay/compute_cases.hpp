@@ -25,6 +25,9 @@ struct ComputeCase {
 /// elements >= 8192.
 [[nodiscard]] std::vector<ComputeCase> compute_cases(std::int64_t elements);
 
+/// The same bytes as `elements` of f32, in every other type, with 1 added: "add_f64" and so on.
+[[nodiscard]] std::vector<ComputeCase> typed_cases(std::int64_t elements);
+
 /// Elements that the largest leaf of the cases takes.
 [[nodiscard]] std::int64_t leaf_elements(std::int64_t elements);
 
