@@ -2,10 +2,24 @@
 #include "compute/gather.hpp"
 
 #include <array>
+#include <cstddef>
+#include <span>
 
+#include "compute/embed.hpp"
+#include "compute/gather_text.hpp"
 #include "compute/tensor_access.hpp"
 #include "forebay/compute/math.hpp"
 #include "forebay/compute/shaping.hpp"
+
+// The prelude's macros are those of the host here.
+#include "compute/prelude/types.inl"
+//
+#include "compute/gather.inl"
+
+#ifdef FOREBAY_GATHER_IMAGE
+FOREBAY_EMBED(forebay_gather_image, FOREBAY_GATHER_IMAGE);
+extern "C" const std::byte forebay_gather_image[], forebay_gather_image_end[];
+#endif
 
 namespace forebay {
 namespace {
@@ -17,43 +31,24 @@ using compute::engine_of;
 using compute::NodeRef;
 using compute::record;
 
-// x is [outer, extent, inner] and the result [outer, picks, inner]. The index of element (o, j, k)
-// stands at o index_outer + j index_step + k index_inner.
-struct Layout {
-  long long count, picks, extent, inner;
-  long long index_outer, index_step, index_inner;
-};
-
 constexpr unsigned kThreads = 256;
+
+std::span<const std::byte> gather_image() {
+#ifdef FOREBAY_GATHER_IMAGE
+  return {forebay_gather_image, forebay_gather_image_end};
+#else
+  return {};
+#endif
+}
 
 template <typename Word>
 void gather_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
   const Word* const x = *static_cast<const Word* const*>(arguments[0]);
   const long long* const index = *static_cast<const long long* const*>(arguments[1]);
   Word* const out = *static_cast<Word* const*>(arguments[2]);
-  const Layout& l = *static_cast<const Layout*>(arguments[3]);
-  for (long long i = 0; i < l.count; ++i) {
-    const long long k = i % l.inner;
-    const long long j = i / l.inner % l.picks;
-    const long long o = i / (l.inner * l.picks);
-    const long long at = index[o * l.index_outer + j * l.index_step + k * l.index_inner];
-    out[i] = x[(o * l.extent + at) * l.inner + k];
-  }
+  const FbGather& l = *static_cast<const FbGather*>(arguments[3]);
+  for (long long i = 0; i < l.count; ++i) fb_gather(x, index, out, l, i);
 }
-
-#define FOREBAY_GATHER(word)                                                                \
-  "struct Layout { long long count, picks, extent, inner, index_outer, index_step, "        \
-  "index_inner; };\n"                                                                       \
-  "extern \"C\" __global__ void __launch_bounds__(256) forebay_gather(const " word          \
-  "* x, const long long* index, " word                                                      \
-  "* out, Layout l) {\n"                                                                    \
-  "const long long i = (long long)blockIdx.x * 256 + threadIdx.x;\n"                        \
-  "if (i >= l.count) return;\n"                                                             \
-  "const long long k = i % l.inner, j = i / l.inner % l.picks;\n"                           \
-  "const long long o = i / (l.inner * l.picks);\n"                                          \
-  "const long long at = index[o * l.index_outer + j * l.index_step + k * l.index_inner];\n" \
-  "out[i] = x[(o * l.extent + at) * l.inner + k];\n"                                        \
-  "}\n"
 
 Tensor checked_index(const char* name, const Tensor& x, int axis, const Tensor& index) {
   {
@@ -76,11 +71,11 @@ Tensor checked_index(const char* name, const Tensor& x, int axis, const Tensor& 
 }
 
 Tensor picked(const char* name, const Tensor& x, const Tensor& index, const Dims& shape,
-              const Layout& layout) {
+              const FbGather& layout) {
   Engine& engine = engine_of(x);
   const std::lock_guard lock(engine.mutex());
   NodeRef out = engine.uninitialized(shape, x.dtype());
-  Layout l = layout;
+  FbGather l = layout;
   l.count = out->numel;
   if (l.count != 0) {
     const NodeRef source = engine.contiguous(x.detach().node(), compute::kEndConsumer);
@@ -109,14 +104,18 @@ std::int64_t inner_of(const Dims& shape, int axis) {
 }  // namespace
 
 const CustomKernel& compute::gather_kernel(std::size_t bytes) {
-  static const CustomKernel k1{"forebay_gather", FOREBAY_GATHER("unsigned char"), kThreads,
-                               &gather_on_host<std::uint8_t>};
-  static const CustomKernel k2{"forebay_gather", FOREBAY_GATHER("unsigned short"), kThreads,
-                               &gather_on_host<std::uint16_t>};
-  static const CustomKernel k4{"forebay_gather", FOREBAY_GATHER("unsigned"), kThreads,
-                               &gather_on_host<std::uint32_t>};
-  static const CustomKernel k8{"forebay_gather", FOREBAY_GATHER("unsigned long long"), kThreads,
-                               &gather_on_host<std::uint64_t>};
+  const auto kernel = [](const char* entry, auto host) {
+    return CustomKernel{.name = entry,
+                        .cuda_source = compute::kGatherText,
+                        .block = kThreads,
+                        .host = host,
+                        .parameter_bytes = {},
+                        .cuda_image = gather_image()};
+  };
+  static const CustomKernel k1 = kernel("forebay_gather_1", &gather_on_host<std::uint8_t>);
+  static const CustomKernel k2 = kernel("forebay_gather_2", &gather_on_host<std::uint16_t>);
+  static const CustomKernel k4 = kernel("forebay_gather_4", &gather_on_host<std::uint32_t>);
+  static const CustomKernel k8 = kernel("forebay_gather_8", &gather_on_host<std::uint64_t>);
   return bytes == 1 ? k1 : bytes == 2 ? k2 : bytes == 4 ? k4 : k8;
 }
 

@@ -49,7 +49,7 @@ struct FbAdamRates {
 };
 
 FB_FN FbAdamPowers fb_adam_powers(double beta1, double beta2) {
-#if defined(__CUDACC_RTC__)
+#if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
   const double root = __dsqrt_rn(1.0 - beta2);
 #else
   const double root = __builtin_sqrt(1.0 - beta2);
@@ -91,7 +91,7 @@ FB_FN void fb_adam_update(const FbAdamRates r, unsigned dither, float g, float& 
   p = fb_subtract_dithered(p, FB_DIV(r.step_size * m, root), dither);
 }
 
-#if defined(__CUDACC_RTC__)
+#if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 // Costs 28 bytes of traffic for each element. A block takes chunks that follow each other, so that
 // table and powers are mostly in its cache. The last one to finish counts the step, for the next
 // launch.

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "compute/embed.hpp"
 #include "nn/adam_text.hpp"
+
+#ifdef FOREBAY_ADAM_IMAGE
+FOREBAY_EMBED(forebay_adam_image, FOREBAY_ADAM_IMAGE);
+extern "C" const std::byte forebay_adam_image[], forebay_adam_image_end[];
+#endif
 
 namespace forebay::nn {
 namespace {
@@ -39,16 +45,25 @@ void adam_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
   state->step = step + 1;
 }
 
+std::span<const std::byte> adam_image() noexcept {
+#ifdef FOREBAY_ADAM_IMAGE
+  return {forebay_adam_image, forebay_adam_image_end};
+#else
+  return {};
+#endif
+}
+
 }  // namespace
 
 const compute::CustomKernel& adam_kernel() noexcept {
   static constexpr std::array<std::size_t, 5> kParameters{
       sizeof(void*), sizeof(void*), sizeof(unsigned), sizeof(void*), sizeof(void*)};
-  static constexpr compute::CustomKernel kKernel{.name = "fb_adam",
-                                                 .cuda_source = kAdamText,
-                                                 .block = 256,
-                                                 .host = adam_on_host,
-                                                 .parameter_bytes = kParameters};
+  static const compute::CustomKernel kKernel{.name = "fb_adam",
+                                             .cuda_source = kAdamText,
+                                             .block = 256,
+                                             .host = adam_on_host,
+                                             .parameter_bytes = kParameters,
+                                             .cuda_image = adam_image()};
   return kKernel;
 }
 

@@ -346,7 +346,7 @@ std::vector<Key> make_table() {
       [](Config& c) { return &c.fusion.pinned_fraction; });
   add(keys, "/fusion/tier",
       "How programs run on a CUDA device: interpreted at once until their kernels, made in the "
-      "background, are ready; interpreted wherever that is possible; or by their kernels "
+      "background, are ready; interpreted always; or by their kernels "
       "alone, after a wait.",
       {}, [](Config& c) { return &c.fusion.tier; });
   add(keys, "/upload/ring_bytes", "Pinned memory through which transfers go.",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <string>
+#include <utility>
 
 namespace forebay::cuda {
 
@@ -56,8 +57,7 @@ DType held(DType type) noexcept {
 /// The light operation that computes `op` on `type`, with a rounding after it where the result has
 /// a small type; null if there is none.
 const Operation* find_light(Op op, DType type) noexcept {
-  // The sum of booleans is their or.
-  if (type == DType::boolean && op == Op::add) return nullptr;
+  if (type == DType::boolean && op == Op::add) op = Op::bit_or;
   const auto* const found = std::find_if(
       std::begin(kLight), std::end(kLight),
       [&](const Operation& known) { return known.op == op && known.operands == held(type); });
@@ -300,9 +300,13 @@ class Writer {
   }
 
   void step(unsigned i) {
-    const Instruction& instruction = program_.code[i];
+    Instruction instruction = program_.code[i];
     const unsigned result = first_result_ + i;
     if (alias_[result] != result) return;
+    if (instruction.op == Op::less) {  // has no code of its own
+      instruction.op = Op::greater;
+      std::swap(instruction.a, instruction.b);
+    }
     // Of a choice, the width of what is chosen from.
     const bool choice = instruction.op == Op::select;
     const DType type = choice ? (is_wide(instruction.type) ? DType::i64 : DType::i32)

@@ -19,7 +19,10 @@
   X(max, i32)           \
   X(max, f32)           \
   X(equal, i32)         \
-  X(equal, f32)
+  X(equal, f32)         \
+  X(bit_and, i32)       \
+  X(bit_or, i32)        \
+  X(bit_xor, i32)
 #define FB_ORDERED(X) \
   X(sub, i32)         \
   X(greater, i32)     \

@@ -2,11 +2,10 @@
 
 #include <cstring>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "compute/cuda/codegen.hpp"
 #include "compute/cuda/cuda_graph.hpp"
+#include "compute/cuda/custom_kernels.hpp"
 #include "compute/cuda/executors.hpp"
 #include "compute/cuda/matmul_runner.hpp"
 #include "compute/cuda/stream_scratch.hpp"
@@ -32,7 +31,8 @@ class CudaBackend final : public compute::Backend {
         scratch_(device),
         executors_(make_executors(device, scratch_)),
         matmul_(device, scratch_),
-        ring_(device) {}
+        ring_(device),
+        custom_(device) {}
 
   ~CudaBackend() override {
     pool::Pool(device_.pinned_pool()).deallocate(mailboxes_, device_.default_stream().id());
@@ -103,7 +103,7 @@ class CudaBackend final : public compute::Backend {
     if (blocks == 0) return;
     device_.make_current();
     const CUresult result =
-        device_.api().cuLaunchKernel(function_for(kernel), blocks, 1, 1, kernel.block, 1, 1, 0,
+        device_.api().cuLaunchKernel(custom_.function(kernel), blocks, 1, 1, kernel.block, 1, 1, 0,
                                      native(stream), const_cast<void**>(arguments.data()), nullptr);
     if (result != CUDA_SUCCESS) {
       const std::string call = std::string("launching ") + kernel.name;
@@ -127,21 +127,12 @@ class CudaBackend final : public compute::Backend {
   }
 
  private:
-  CUfunction function_for(const CustomKernel& kernel) {
-    const auto found = custom_.find(&kernel);
-    if (found != custom_.end()) return found->second;
-    const CUfunction function =
-        device_.kernels().get(with_prelude(kernel.cuda_source), kernel.name);
-    custom_.emplace(&kernel, function);
-    return function;
-  }
-
   CudaDevice& device_;
   StreamScratch scratch_;
   std::vector<std::unique_ptr<compute::Executor>> executors_;
   MatmulRunner matmul_;
   TransferRing ring_;
-  std::unordered_map<const CustomKernel*, CUfunction> custom_;
+  CustomKernels custom_;
   void* mailboxes_ = nullptr;  // pinned
 };
 

@@ -1,23 +1,10 @@
 #include "compute/cuda/interpreter_image.hpp"
 
+#include "compute/embed.hpp"
+
 #ifdef FOREBAY_INTERPRETER_WORDS
-// The assembler copies a file's bytes into the section of constants.
-#define FOREBAY_EMBED(name, file)  \
-  asm(".pushsection .rodata\n"     \
-      ".balign 64\n"               \
-      ".hidden " name              \
-      "\n"                         \
-      ".globl " name "\n" name     \
-      ":\n"                        \
-      ".incbin \"" file            \
-      "\"\n"                       \
-      ".hidden " name              \
-      "_end\n"                     \
-      ".globl " name "_end\n" name \
-      "_end:\n"                    \
-      ".popsection\n")
-FOREBAY_EMBED("forebay_interpreter_words", FOREBAY_INTERPRETER_WORDS);
-FOREBAY_EMBED("forebay_interpreter_typed", FOREBAY_INTERPRETER_TYPED);
+FOREBAY_EMBED(forebay_interpreter_words, FOREBAY_INTERPRETER_WORDS);
+FOREBAY_EMBED(forebay_interpreter_typed, FOREBAY_INTERPRETER_TYPED);
 extern "C" const std::byte forebay_interpreter_words[], forebay_interpreter_words_end[];
 extern "C" const std::byte forebay_interpreter_typed[], forebay_interpreter_typed_end[];
 #endif

@@ -39,49 +39,55 @@ FB_FN T fb_slot_value(const FbSlots<N>& slots, unsigned slot, unsigned e) {
 template <int N, typename Args, typename Place>
 FB_FN void fb_take(const Args& a, const FbSlots<N>& slots, unsigned slot, const Place& place,
                    FbTotal& held, FbTotal& total) {
+// What lies behind the row's end is nothing.
+#define FB_CUT                                                                                 \
+  if (!place.whole()) {                                                                        \
+    _Pragma("unroll") for (int e = 0; e < N; ++e) { t[e] = place.inside(e) ? t[e] : nothing; } \
+  }
 #define FB_TREE(name)                                                                          \
   _Pragma("unroll") for (int half = N / 2; half > 0; half /= 2) {                              \
     _Pragma("unroll") for (int m = 0; m < half; ++m) t[m] = fb_##name(t[2 * m], t[2 * m + 1]); \
   }
   switch (a.head.join) {
-#define FB_TAKE(name, value, term, sum)                                                           \
-  case kFbJoin_##name##_##value: {                                                                \
-    const fb_##term nothing = (fb_##term)fb_value<fb_##sum>(a.head.identity);                     \
-    fb_##term t[N];                                                                               \
-    _Pragma("unroll") for (int e = 0; e < N; ++e) {                                               \
-      t[e] = place.inside(e) ? fb_to_##term(fb_slot_value<fb_##value>(slots, slot, e)) : nothing; \
-    }                                                                                             \
-    FB_TREE(name)                                                                                 \
-    if (N < kFbElements) {                                                                        \
-      if (place.pass == 0) {                                                                      \
-        held.bits = fb_word(t[0]);                                                                \
-        return;                                                                                   \
-      }                                                                                           \
-      t[0] = fb_##name(fb_value<fb_##term>(held.bits), t[0]);                                     \
-    }                                                                                             \
-    total.bits = fb_word(fb_##name(fb_value<fb_##sum>(total.bits), fb_to_##sum(t[0])));           \
-    return;                                                                                       \
+#define FB_TAKE(name, value, term, sum)                                                 \
+  case kFbJoin_##name##_##value: {                                                      \
+    const fb_##term nothing = (fb_##term)fb_value<fb_##sum>(a.head.identity);           \
+    fb_##term t[N];                                                                     \
+    _Pragma("unroll") for (int e = 0; e < N; ++e) {                                     \
+      t[e] = fb_to_##term(fb_slot_value<fb_##value>(slots, slot, e));                   \
+    }                                                                                   \
+    FB_CUT                                                                              \
+    FB_TREE(name)                                                                       \
+    if (N < kFbElements) {                                                              \
+      if (place.pass == 0) {                                                            \
+        held.bits = fb_word(t[0]);                                                      \
+        return;                                                                         \
+      }                                                                                 \
+      t[0] = fb_##name(fb_value<fb_##term>(held.bits), t[0]);                           \
+    }                                                                                   \
+    total.bits = fb_word(fb_##name(fb_value<fb_##sum>(total.bits), fb_to_##sum(t[0]))); \
+    return;                                                                             \
   }
-#define FB_TAKE_BEST(name, type)                                                                \
-  case kFbJoin_##name##_##type: {                                                               \
-    typedef FbBest<fb_##type> Best;                                                             \
-    Best t[N];                                                                                  \
-    _Pragma("unroll") for (int e = 0; e < N; ++e) {                                             \
-      t[e] = place.inside(e)                                                                    \
-                 ? Best{fb_slot_value<fb_##type>(slots, slot, e), place.start + place.local(e)} \
-                 : Best{fb_value<fb_##type>(a.head.identity), 0x7fffffffffffffffLL};            \
-    }                                                                                           \
-    FB_TREE(name)                                                                               \
-    if (N < kFbElements) {                                                                      \
-      if (place.pass == 0) {                                                                    \
-        held = FbTotal{fb_word(t[0].value), t[0].index};                                        \
-        return;                                                                                 \
-      }                                                                                         \
-      t[0] = fb_##name(Best{fb_value<fb_##type>(held.bits), held.index}, t[0]);                 \
-    }                                                                                           \
-    t[0] = fb_##name(Best{fb_value<fb_##type>(total.bits), total.index}, t[0]);                 \
-    total = FbTotal{fb_word(t[0].value), t[0].index};                                           \
-    return;                                                                                     \
+#define FB_TAKE_BEST(name, type)                                                           \
+  case kFbJoin_##name##_##type: {                                                          \
+    typedef FbBest<fb_##type> Best;                                                        \
+    const Best nothing{fb_value<fb_##type>(a.head.identity), 0x7fffffffffffffffLL};        \
+    Best t[N];                                                                             \
+    _Pragma("unroll") for (int e = 0; e < N; ++e) {                                        \
+      t[e] = Best{fb_slot_value<fb_##type>(slots, slot, e), place.start + place.local(e)}; \
+    }                                                                                      \
+    FB_CUT                                                                                 \
+    FB_TREE(name)                                                                          \
+    if (N < kFbElements) {                                                                 \
+      if (place.pass == 0) {                                                               \
+        held = FbTotal{fb_word(t[0].value), t[0].index};                                   \
+        return;                                                                            \
+      }                                                                                    \
+      t[0] = fb_##name(Best{fb_value<fb_##type>(held.bits), held.index}, t[0]);            \
+    }                                                                                      \
+    t[0] = fb_##name(Best{fb_value<fb_##type>(total.bits), total.index}, t[0]);            \
+    total = FbTotal{fb_word(t[0].value), t[0].index};                                      \
+    return;                                                                                \
   }
     FB_JOINS(FB_TAKE)
     FB_BEST_JOINS(FB_TAKE_BEST)

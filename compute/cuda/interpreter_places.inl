@@ -113,28 +113,50 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
   const unsigned size = kTyped ? leaf.size_log2 : 2;
   const unsigned char* const first =
       (const unsigned char*)leaf.address + (place.first(leaf) << size);
-  if (size == 2 && leaf.straight && place.piece == 4 && place.whole()) {
+  const bool whole = place.whole();
+  if (leaf.straight && whole && place.piece == 4) {
+    const unsigned char* const from = first + (place.start << size);
 #pragma unroll
-    for (int q = 0; q < N / 4; ++q) {
-      fb_copy_16(slots.quad(leaf.slot, q), first + ((place.start + place.local(4 * q)) << 2));
+    for (unsigned q = 0; q < N / 4; ++q) {
+      const unsigned char* const quad = from + ((unsigned long long)place.local(4 * q) << size);
+      if (size == 2) fb_copy_16(slots.quad(leaf.slot, q), quad);
+      if (kTyped && size == 1) fb_copy_8(slots.quad(leaf.slot, q), quad);
+      if (kTyped && size == 0) fb_copy_4(slots.quad(leaf.slot, q), quad);
+      if (kTyped && size == 3) {
+        fb_copy_16(slots.quad(leaf.slot, 2 * q), quad);
+        fb_copy_16(slots.quad(leaf.slot, 2 * q + 1), quad + 16);
+      }
+    }
+    return;
+  }
+  const long long stride = place.piece > 1 && leaf.strides_at > 0
+                               ? (long long)a.body[leaf.strides_at + a.head.rank - 1]
+                               : 1;
+  if (whole && place.piece == 4 && size == 2) {
+#pragma unroll 1
+    for (unsigned q = 0; q < N / 4; ++q) {
+      const unsigned char* const from = first + (place.offset(leaf, 4 * q) << 2);
+      FbQuad* const quad = slots.quad(leaf.slot, q);
+      if (leaf.packed) {
+        fb_copy_16(quad, from);
+        continue;
+      }
+#pragma unroll
+      for (int n = 0; n < 4; ++n) fb_copy_4(&quad->w[n], from + n * (stride << 2));
     }
     return;
   }
   const unsigned piece_log2 = place.piece >> 1;  // of 1, 2 and 4
-  const long long stride = place.piece > 1 && leaf.strides_at > 0
-                               ? (long long)a.body[leaf.strides_at + a.head.rank - 1]
-                               : 1;
+  const unsigned most_log2 = kTyped && piece_log2 + size > 4 ? 4 - size : piece_log2;
 #pragma unroll 1
   for (unsigned e = 0; e < N; e += place.piece) {
-    if (!place.inside(e)) continue;
-    const bool together = leaf.packed && place.inside(e + place.piece - 1);
-    const unsigned step_log2 = !together                         ? 0
-                               : kTyped && piece_log2 + size > 4 ? 4 - size
-                                                                 : piece_log2;
+    if (!whole && !place.inside(e)) continue;
+    const bool all = whole || place.inside(e + place.piece - 1);
+    const unsigned step_log2 = all && leaf.packed ? most_log2 : 0;
     const unsigned char* from = first + (place.offset(leaf, e) << size);
 #pragma unroll 1
     for (unsigned n = 0; n < place.piece; n += 1U << step_log2) {
-      if (together || place.inside(e + n)) {
+      if (all || place.inside(e + n)) {
         void* const to = kTyped && size == 3 ? (void*)slots.wide(leaf.slot, e + n)
                                              : slots.raw(leaf.slot, e + n, size);
         fb_copy(to, from, size + step_log2);
@@ -147,27 +169,29 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
 // From elements of one or two bytes to words.
 template <int N>
 FB_FN void fb_widen_leaf(const FbBuffer& leaf, const FbSlots<N>& slots) {
+  const auto each = [&](const auto& word) {
 #pragma unroll
-  for (int q = 0; q < N / 4; ++q) {
-    FbQuad* const quad = slots.quad(leaf.slot, q);
-    FbQuad four;
-    if (leaf.size_log2 == 0) {
-      const unsigned bytes = quad->w[0];
-      const unsigned most = leaf.form == kFbBoolean ? 1 : 255;
-#pragma unroll
-      for (int n = 0; n < 4; ++n) {
-        const unsigned byte = bytes >> 8 * n & 255;
-        four.w[n] = byte < most ? byte : most;  // what is not 0 is true
-      }
-    } else {
-      const FbTwo halves = *(const FbTwo*)quad;
-#pragma unroll
-      for (int n = 0; n < 4; ++n) {
-        const unsigned short bits = (unsigned short)(halves.w[n / 2] >> 16 * (n % 2));
-        four.w[n] = leaf.form == kFbF16 ? fb_word(FbHalf{bits}) : fb_word(FbBfloat{bits});
-      }
+    for (int q = 0; q < N / 4; ++q) {
+      FbQuad* const quad = slots.quad(leaf.slot, q);
+      const FbQuad raw = *quad;
+      *quad = FbQuad{{word(raw, 0), word(raw, 1), word(raw, 2), word(raw, 3)}};
     }
-    *quad = four;
+  };
+  const auto half = [](const FbQuad& raw, int n) {
+    return (unsigned short)(raw.w[n / 2] >> 16 * (n % 2));
+  };
+  switch (leaf.form) {
+    case kFbByte:
+      each([](const FbQuad& raw, int n) { return raw.w[0] >> 8 * n & 255; });
+      break;
+    case kFbBoolean:
+      each([](const FbQuad& raw, int n) { return fb_word((raw.w[0] >> 8 * n & 255) != 0); });
+      break;
+    case kFbF16:
+      each([&](const FbQuad& raw, int n) { return fb_word(FbHalf{half(raw, n)}); });
+      break;
+    default:
+      each([&](const FbQuad& raw, int n) { return fb_word(FbBfloat{half(raw, n)}); });
   }
 }
 
@@ -205,10 +229,13 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
   }
   unsigned bits[N];
 #pragma unroll
-  for (int e = 0; e < N; ++e) {
-    bits[e] = acc[e];
-    if (kTyped && out.form == kFbF16) bits[e] = fb_round_f16(FB_FLOAT(acc[e])).bits;
-    if (kTyped && out.form == kFbBf16) bits[e] = fb_round_bf16(FB_FLOAT(acc[e])).bits;
+  for (int e = 0; e < N; ++e) bits[e] = acc[e];
+  if (kTyped && out.form == kFbF16) {
+#pragma unroll
+    for (int e = 0; e < N; ++e) bits[e] = fb_round_f16(FB_FLOAT(acc[e])).bits;
+  } else if (kTyped && out.form == kFbBf16) {
+#pragma unroll
+    for (int e = 0; e < N; ++e) bits[e] = acc[e] >> 16;  // has been rounded
   }
   if (kTyped && together) {
 #pragma unroll

@@ -20,11 +20,6 @@ namespace {
 constexpr unsigned kFewestThreads = 64;
 constexpr unsigned kFewestLargeThreads = 8;
 
-bool any_strided(const Program& program) {
-  return std::any_of(program.leaves.begin(), program.leaves.end(),
-                     [](const compute::Leaf& leaf) { return leaf.access == Access::strided; });
-}
-
 /// Pieces never reach over the end of a row of the innermost dimension that is walked.
 unsigned piece_of(const Program& program, const Binding& binding, unsigned run) {
   unsigned walked = 0;
@@ -36,7 +31,7 @@ unsigned piece_of(const Program& program, const Binding& binding, unsigned run) 
   }
   const unsigned piece = std::min(run, 4U);
   if (program.reduction) return walked == 1 || (walked > 0 && inner % piece == 0) ? piece : 1;
-  if (any_strided(program)) return walked == 1 || inner % piece == 0 ? piece : 1;
+  if (has_strided_leaf(program)) return walked == 1 || inner % piece == 0 ? piece : 1;
   // Neighbouring threads read neighbours where nothing is aligned.
   const auto aligned = [&](const void* address, DType type) {
     return is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, piece);

@@ -141,13 +141,12 @@ FB_FN void fb_finish(const FbTile<Args>& tile, typename FbSum<T>::Sum total) {
   }
 }
 
-// ((t0 + t1) + (t2 + t3)) + ((t4 + t5) + (t6 + t7)). The term of an element that lies behind the
-// row's end is 0.
-template <typename T, typename Place>
-FB_FN typename FbSum<T>::Term fb_sum_of(const unsigned (&acc)[kFbElements], const Place& place) {
+// ((t0 + t1) + (t2 + t3)) + ((t4 + t5) + (t6 + t7)).
+template <typename T>
+FB_FN typename FbSum<T>::Term fb_sum_of(const unsigned (&acc)[kFbElements]) {
   typename FbSum<T>::Term t[kFbElements];
 #pragma unroll
-  for (int e = 0; e < kFbElements; ++e) t[e] = place.inside(e) ? fb_value<T>(acc[e]) : 0;
+  for (int e = 0; e < kFbElements; ++e) t[e] = fb_value<T>(acc[e]);
   return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]));
 }
 
@@ -158,11 +157,16 @@ struct FbSummer {
   unsigned long long whole;
 
   template <typename Place>
-  FB_FN_MEMBER void operator()(const Place& place, const unsigned (&acc)[kFbElements], unsigned) {
+  FB_FN_MEMBER void operator()(const Place& place, unsigned (&acc)[kFbElements], unsigned) {
+    if (!place.whole()) {
+      // The term of an element that lies behind the row's end is 0.
+#pragma unroll
+      for (int e = 0; e < kFbElements; ++e) acc[e] = place.inside(e) ? acc[e] : 0;
+    }
     if (a.head.real) {
-      real = real + fb_sum_of<float>(acc, place);
+      real = real + fb_sum_of<float>(acc);
     } else {
-      whole = whole + fb_sum_of<int>(acc, place);
+      whole = whole + fb_sum_of<int>(acc);
     }
   }
 };

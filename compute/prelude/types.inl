@@ -74,6 +74,13 @@ struct FbBfloat {
 };
 
 // f16 to f32, exact: the exponent is rebased, and subnormal numbers are counts of 2^-24.
+#if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
+FB_FN float fb_to_f32(FbHalf a) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(a.bits));
+  return result;
+}
+#else
 FB_FN float fb_to_f32(FbHalf a) {
   const unsigned magnitude = a.bits & 0x7fffU;
   const unsigned sign = (unsigned)(a.bits & 0x8000U) << 16;
@@ -81,6 +88,7 @@ FB_FN float fb_to_f32(FbHalf a) {
   const unsigned tiny = FB_BITS((float)(int)magnitude * 5.9604644775390625e-8F);
   return FB_FLOAT((magnitude < 0x400U ? tiny : normal) | sign);
 }
+#endif
 FB_FN float fb_to_f32(FbBfloat a) { return FB_FLOAT((unsigned)a.bits << 16); }
 
 // f32 to f16, to the nearest, ties to even. A subnormal result is what is left in the lowest bits

@@ -27,6 +27,12 @@ TEST_CASE("Adam's kernel compiles for every architecture that is served") {
   }
 }
 
+#ifdef FOREBAY_HAVE_INTERPRETER
+TEST_CASE("Adam's kernel comes with the library, so that the first step waits for no compiler") {
+  CHECK(nn::adam_kernel().cuda_image.size() > 1000);
+}
+#endif
+
 TEST_CASE("Adam's kernel gives the host's bits for every alignment and number of blocks") {
   const AdamBench::Skews skews[] = {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2},
                                     {3, 3, 3, 3}, {0, 1, 0, 0}, {3, 2, 1, 0}};

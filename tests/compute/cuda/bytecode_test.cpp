@@ -132,11 +132,15 @@ TEST_CASE("small types are computed as f32 or i32 and rounded; their casts to th
   CHECK(text_of(Bytecode(program)) == "pow:u8 0 0 0; out 0; tan:f32 1 1; to_bf16_f32; out 1; end");
 }
 
-TEST_CASE("the sum of booleans is their or, which only the general operation computes") {
+TEST_CASE("the sum of booleans is their or, and less is greater the other way round") {
   Program program = chain({{DType::boolean, Access::linear}, {DType::boolean, Access::linear}}, {});
   program.code = {{Op::add, DType::boolean, 0, 1, 0}};
   program.outputs = {{2}};
-  CHECK(text_of(Bytecode(program)) == "add:boolean 1 0 1; out 0; end");
+  CHECK(text_of(Bytecode(program)) == "load 0; bit_or_i32_m 1; out 0; end");
+  program = chain({kLinear}, {DType::f32});
+  program.code = {{Op::less, DType::boolean, 0, 1, 0}};
+  program.outputs = {{2}};
+  CHECK(text_of(Bytecode(program)) == "load 0; greater_f32_rs s0; out 0; end");
 }
 
 TEST_CASE("random numbers are counted by indices in slots of their own") {

@@ -70,6 +70,9 @@ struct CustomKernel {
   /// The size of each parameter, by which a capture keeps their values; without it the kernel
   /// cannot be captured on a device whose backend has no graphs.
   std::span<const std::size_t> parameter_bytes{};
+  /// The kernel as nvcc compiled it from `cuda_source`, a fat binary. Where it is empty, or has
+  /// nothing for the device, the first run waits for a compiler.
+  std::span<const std::byte> cuda_image{};
 };
 
 /// Work that was captured instead of being done.
