@@ -248,7 +248,14 @@ Way BlockRun::way_of(std::size_t output, std::uint64_t elements) const noexcept 
 
 void BlockRun::block(std::uint64_t index, std::size_t n) {
   for (std::size_t i = 0; i < program_.leaves.size(); ++i) {
-    if (program_.leaves[i].access != Access::single) read_leaf(i, index, n);
+    const auto [type, access] = program_.leaves[i];
+    if (access == Access::linear && !is_narrow(type)) {
+      // Read in place, and never written through: only results are.
+      const auto* const leaf = static_cast<const std::byte*>(binding_.leaves[i]);
+      values_[i] = const_cast<std::byte*>(leaf) + index * size_of(type);
+    } else if (access != Access::single) {
+      read_leaf(i, index, n);
+    }
   }
   for (std::size_t o = 0; o < ways_.size(); ++o) {
     if (ways_[o] != Way::computed) continue;
