@@ -58,16 +58,23 @@ bool is_single(const Program& program, std::size_t value) {
                         : value < leaves + program.scalars.size();
 }
 
-// Which values something but an output reads.
-std::vector<bool> read_values(const Program& program, std::size_t values) {
-  std::vector<bool> is_read(values, false);
-  for (const Instruction& instruction : program.code) {
-    const Value read[] = {instruction.a, instruction.b, instruction.c};
-    for (int k = 0; k < operands(instruction.op); ++k) is_read[read[k]] = true;
+// How often each value is read: by operations and the reduction, and by all.
+struct Reads {
+  std::vector<std::uint32_t> computing, all;
+
+  Reads(const Program& program, std::size_t values) : computing(values, 0) {
+    for (const Instruction& instruction : program.code) {
+      const Value read[] = {instruction.a, instruction.b, instruction.c};
+      for (int k = 0; k < operands(instruction.op); ++k) ++computing[read[k]];
+    }
+    if (program.reduction) ++computing[program.reduction->value];
+    all = computing;
+    for (const Output& output : program.outputs) ++all[output.value];
+    if (program.reduction) ++all[program.reduction->value];
   }
-  if (program.reduction) is_read[program.reduction->value] = true;
-  return is_read;
-}
+};
+
+bool commutes(Op op) { return op == Op::add || op == Op::mul; }
 
 // The last step that reads each value; outputs and the reduced value are read after all of them.
 std::vector<std::size_t> last_uses(const Program& program, std::size_t values) {
@@ -100,10 +107,16 @@ BlockProgram::BlockProgram(const Program& program) {
   }
   for (const Output& output : program.outputs) whole[output.value] = true;
   if (program.reduction) whole[program.reduction->value] = true;
-  const std::vector<bool> is_read = read_values(program, values);
+  const Reads reads(program, values);
+  bool pairs = false;  // whether the last step may become one of a pair
   for (std::size_t i = 0; i < program.code.size(); ++i) {
-    const std::size_t out = first_result + i;
-    add_steps(program, program.code[i], static_cast<Value>(out), is_read[out]);
+    const auto out = static_cast<Value>(first_result + i);
+    if (pairs && reads.all[out - 1] == 1 && pair_with_last(program, i, out)) {
+      pairs = false;
+    } else {
+      add_steps(program, program.code[i], out, reads.computing[out] != 0);
+      pairs = true;
+    }
   }
   place.assign(values, kNone);
   for (std::size_t v = 0; v < first_result; ++v) {
@@ -148,6 +161,23 @@ void BlockProgram::add_steps(const Program& program, const Instruction& instruct
   if (is_narrow(result) && !is_exact(op) && is_read) {
     steps.push_back({rounding_kernel(result), out, out, out, out});
   }
+}
+
+// The instruction before and this one, which alone reads its result, as one step. Blocks are enough
+// for both: what the first one read is not overwritten before the second one writes, at most in the
+// same place.
+bool BlockProgram::pair_with_last(const Program& program, std::size_t index, Value out) {
+  Instruction first = program.code[index - 1];
+  Instruction second = program.code[index];
+  const PairLoop* const pair = find_pair(first.op, second.op, second.type);
+  if (pair == nullptr || types[first.a] != second.type || first.type != second.type) return false;
+  if (is_single(program, first.a) && commutes(first.op)) std::swap(first.a, first.b);
+  if (second.a != out - 1 && commutes(second.op)) std::swap(second.a, second.b);
+  if (second.a != out - 1 || is_single(program, first.a)) return false;
+  const Kernel kernel =
+      pair->kernels[is_single(program, first.b) ? 1 : 0][is_single(program, second.b) ? 1 : 0];
+  steps.back() = {kernel, first.a, first.b, second.b, out};
+  return true;
 }
 
 // The loop for the operands as they are: of those that are one element for all, a loop takes one as

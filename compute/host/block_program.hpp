@@ -34,6 +34,7 @@ struct BlockProgram {
  private:
   std::uint32_t take(std::size_t size);
   void add_steps(const Program& program, const Instruction& instruction, Value out, bool is_read);
+  [[nodiscard]] bool pair_with_last(const Program& program, std::size_t index, Value out);
   [[nodiscard]] Kernel kernel_of(const Program& program, const Instruction& instruction);
 };
 

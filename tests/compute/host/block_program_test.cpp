@@ -123,6 +123,60 @@ TEST_CASE("a scalar takes a block only where a loop cannot take one element") {
   CHECK(host::BlockProgram(clamp).whole == std::vector<bool>(5, true));
 }
 
+TEST_CASE("a chain goes two operations at a time, where nobody else wants what is between") {
+  const auto steps_of = [](std::vector<Instruction> code, std::vector<Output> outputs,
+                           DType type = DType::f32) {
+    Program program;
+    program.leaves = {{type, Access::linear}, {type, Access::linear}};
+    program.scalars = {type};
+    for (Instruction& instruction : code) instruction.type = type;
+    program.code = std::move(code);
+    program.outputs = std::move(outputs);
+    return host::BlockProgram(program).steps.size();
+  };
+  CHECK(steps_of({step(Op::mul, 1, 2), step(Op::add, 0, 3)}, {{4}}) == 1);
+  CHECK(steps_of({step(Op::mul, 2, 1), step(Op::sub, 3, 2), step(Op::add, 4, 4)}, {{5}}) == 2);
+  // A difference from the result is none with it.
+  CHECK(steps_of({step(Op::mul, 1, 2), step(Op::sub, 0, 3)}, {{4}}) == 2);
+  CHECK(steps_of({step(Op::mul, 1, 2), step(Op::add, 0, 3)}, {{4}, {3}}) == 2);
+  CHECK(steps_of({step(Op::mul, 1, 2), step(Op::add, 3, 3)}, {{4}}) == 2);
+  CHECK(steps_of({step(Op::mul, 1, 2), step(Op::div, 3, 0)}, {{4}}) == 2);
+  CHECK(steps_of({step(Op::mul, 1, 2), step(Op::add, 0, 3)}, {{4}}, DType::i32) == 2);
+}
+
+TEST_CASE("chains of pairs compute what each operation does") {
+  // ((x - y) * s + x) - s, then s * (that) - y, then its square: pairs in several forms.
+  Program program;
+  program.leaves.resize(2);
+  program.scalars = {DType::f32};
+  program.code = {step(Op::sub, 0, 1), step(Op::mul, 3, 2), step(Op::add, 0, 4),
+                  step(Op::sub, 5, 2), step(Op::mul, 2, 6), step(Op::sub, 7, 1),
+                  step(Op::mul, 8, 8)};
+  program.outputs = {{9}};
+  const host::BlockProgram compiled(program);
+  CHECK(compiled.steps.size() == 4);
+  auto x = counted(300);
+  const auto y = counted(300, -77);
+  for (const bool in_place : {false, true}) {
+    const auto before = x;
+    std::vector<float> out(300);
+    Binding binding{.extents = {300},
+                    .leaves = {x.data(), y.data()},
+                    .strides = {Dims(), Dims()},
+                    .scalars = {std::bit_cast<std::uint32_t>(1.1F)},
+                    .outputs = {in_place ? x.data() : out.data()}};
+    host::BlockRun run(program, compiled, binding);
+    run.block(0, 300);
+    for (std::size_t i = 0; i < 300; ++i) {
+      const float scaled = (before[i] - y[i]) * 1.1F;
+      const float shifted = before[i] + scaled;
+      const float again = 1.1F * (shifted - 1.1F);
+      const float last = again - y[i];
+      CHECK((in_place ? x : out)[i] == last * last);
+    }
+  }
+}
+
 TEST_CASE("large outputs are stored past the caches, by the same blocks") {
   Program program;
   program.leaves = {{DType::f32, Access::linear}, {DType::f16, Access::linear}};
