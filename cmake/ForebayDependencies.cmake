@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 
 # What is fetched is installed with forebay, since its static libraries need it there.
 set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
+set(CMAKE_POLICY_DEFAULT_CMP0126 NEW)
 set(JSON_Install ${FOREBAY_INSTALL})
 set(FMT_INSTALL ${FOREBAY_INSTALL})
 set(SPDLOG_INSTALL ${FOREBAY_INSTALL})

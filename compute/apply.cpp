@@ -55,7 +55,7 @@ Tensor constant_of(Scalar number, DType type, const Tensor& beside) {
   const std::uint64_t bits =
       plain ? std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(number.bits())))
             : fold_cast({number.type(), number.bits()}, type);
-  return Tensor(Node::constant(engine.device(), engine, Dims(), type, bits));
+  return Tensor(engine.scalar(type, bits));
 }
 
 Tensor apply(Op op, DType type, std::span<Tensor> inputs) {

@@ -91,6 +91,18 @@ Weight Engine::fit_limits(std::span<const NodeRef> operands) {
   }
 }
 
+NodeRef Engine::scalar(DType type, std::uint64_t bits) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t hash = (bits + static_cast<std::uint64_t>(type)) * 0x9E3779B97F4A7C15ULL;
+  NodeRef& recent = scalars_[hash >> 60];
+  // Somebody may have evaluated it, and a capture takes that back only from its own nodes.
+  if (!recent || !recent->is(NodeKind::constant) || recent->type != type || recent->bits != bits ||
+      recent->capture != capture_number()) {
+    recent = Node::constant(device_, *this, Dims(), type, bits);
+  }
+  return recent;
+}
+
 NodeRef Engine::uninitialized(const Dims& shape, DType type) {
   const std::lock_guard lock(mutex_);  // during another thread's capture, wait for its end
   return Node::view(device_, *this, shape, type, allocate(checked_numel(shape), type),
@@ -138,8 +150,10 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
   for (const NodeRef& node : nodes) {
     if (!node->is(NodeKind::storage) && node->numel != 0) pending.push_back(node.get());
   }
-  std::stable_sort(pending.begin(), pending.end(),
-                   [](const Node* a, const Node* b) { return less(a->shape, b->shape); });
+  const auto smaller = [](const Node* a, const Node* b) { return less(a->shape, b->shape); };
+  if (!std::is_sorted(pending.begin(), pending.end(), smaller)) {
+    std::stable_sort(pending.begin(), pending.end(), smaller);
+  }
   std::vector<Node*> roots;
   for (std::size_t i = 0; i < pending.size();) {
     roots.clear();

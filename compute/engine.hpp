@@ -1,6 +1,7 @@
 // The engine of a device: builds expressions within the limits, and evaluates them.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -50,6 +51,8 @@ class Engine {
   /// the limits and the broadcast to `shape` ask for. Constants alone give a constant.
   [[nodiscard]] NodeRef operation(Op op, DType type, const Dims& shape,
                                   std::span<NodeRef> operands);
+  /// A number beside a tensor. Recent ones are shared by the expressions that have them.
+  [[nodiscard]] NodeRef scalar(DType type, std::uint64_t bits);
   /// Elements that nobody has written yet.
   [[nodiscard]] NodeRef uninitialized(const Dims& shape, DType type);
 
@@ -132,6 +135,7 @@ class Engine {
   FusionLimits limits_;
   ProgramCache programs_;
   Mailboxes mailboxes_;
+  std::array<NodeRef, 16> scalars_;  // the latest number of each hash, or none
   Walk walk_;
   Lowering lowering_;
   CaptureLog* log_ = nullptr;  // of the capture that is under way

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compute/host/block_program.hpp"
+#include "compute/host/block_run.hpp"
 #include "compute/host/reduction.hpp"
 
 namespace forebay::compute::host {

@@ -33,6 +33,13 @@ Kernel find_kernel(Op op, DType a, DType result) noexcept {
   return loop == nullptr ? nullptr : loop->kernel;
 }
 
+const PairLoop* find_pair(Op first, Op second, DType type) noexcept {
+  for (const PairLoop& pair : loops_pairs()) {
+    if (pair.first == first && pair.second == second && pair.type == type) return &pair;
+  }
+  return nullptr;
+}
+
 bool is_exact(Op op) noexcept {
   switch (op) {
     case Op::neg:

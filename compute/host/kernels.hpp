@@ -59,6 +59,16 @@ struct Loop {
 [[nodiscard]] std::span<const Loop> loops_i32() noexcept;
 [[nodiscard]] std::span<const Loop> loops_u8() noexcept;
 [[nodiscard]] std::span<const Loop> loops_boolean() noexcept;
+/// out[i] = second(first(a[i], b), c), with b and c at i or, where their bit says so, one element
+/// for all: kernels[b][c]. Two operations of one type, in a loop that costs as much as either.
+struct PairLoop {
+  Op first, second;
+  DType type;
+  Kernel kernels[2][2];
+};
+[[nodiscard]] std::span<const PairLoop> loops_pairs() noexcept;
+/// Null if there is none.
+[[nodiscard]] const PairLoop* find_pair(Op first, Op second, DType type) noexcept;
 /// Casts and random numbers.
 [[nodiscard]] std::span<const Loop> loops_cast() noexcept;
 

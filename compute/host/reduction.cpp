@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compute/convert.hpp"
+#include "compute/host/block_run.hpp"
 #include "compute/host/reducers.hpp"
 
 namespace forebay::compute::host {

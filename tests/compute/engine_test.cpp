@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "forebay/compute/graph.hpp"
 #include "tests/compute/test_backend.hpp"
 
 using namespace forebay;
@@ -38,6 +39,33 @@ TEST_CASE("a chain of a million operations is built, evaluated and dropped on a 
   });
   CHECK(result == std::vector<float>{1'000'000, 1'000'001});
   CHECK(host.fusion().programs.load() <= 2);
+}
+
+TEST_CASE("a number beside tensors is shared while it is a number, outside of its capture too") {
+  const Host host;
+  Engine& engine = host.engine();
+  const NodeRef one = engine.scalar(DType::f32, std::bit_cast<std::uint32_t>(1.0F));
+  const auto again = [&](DType type, float value) {
+    return engine.scalar(type, std::bit_cast<std::uint32_t>(value)).get();
+  };
+  CHECK(again(DType::f32, 1.0F) == one.get());
+  CHECK(again(DType::i32, 1.0F) != one.get());
+  CHECK(again(DType::f32, 2.0F) != one.get());
+  const std::uint32_t owners = one->owners();
+  const Tensor sum = host.f32({1, 2}) + 1.0F;
+  CHECK(one->owners() == owners + 1);
+  CHECK(sum.to_host<float>() == std::vector<float>{2, 3});
+  CHECK(one->owners() == owners);
+
+  Node* inside = nullptr;
+  const Graph graph = capture(host.device, [&] { inside = again(DType::f32, 1.0F); });
+  CHECK(inside != one.get());
+  CHECK(again(DType::f32, 1.0F) != inside);
+
+  const NodeRef seven = engine.scalar(DType::f32, std::bit_cast<std::uint32_t>(7.0F));
+  engine.evaluate(seven, kEndRead);
+  CHECK(again(DType::f32, 7.0F) != seven.get());
+  CHECK((host.f32({1}) + 7.0F).item() == 8);
 }
 
 TEST_CASE("intermediate values that are held cost no further launch") {

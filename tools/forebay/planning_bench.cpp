@@ -10,7 +10,7 @@
 namespace forebay::tools {
 namespace {
 
-constexpr std::int64_t kElements = 64;
+constexpr std::int64_t kElements = 16;
 
 std::uint64_t launches_of(Device& device) {
   return device.counters().fusion.launches.load(std::memory_order_relaxed);

@@ -141,6 +141,27 @@ TEST_CASE("the loops of every instruction set give the same bits") {
 #endif
 }
 
+TEST_CASE("pairs of every instruction set give the same bits") {
+  for_other_sets([&](std::int64_t set) {
+    for (std::size_t k = 0; k < host::loops_pairs().size(); ++k) {
+      const DType type = host::loops_pairs()[k].type;
+      for (int form = 0; form < 4; ++form) {
+        const auto all = [&](std::int64_t target) {
+          const OnlySet only(target);
+          const auto a = memory_of(type, values_of(type, 1000));
+          std::vector<std::byte> out(a.size());
+          // The operands are the same numbers from other places on.
+          host::loops_pairs()[k].kernels[form / 2][form % 2](
+              a.data(), a.data() + 40 * size_of(type), a.data() + 77 * size_of(type), out.data(),
+              900, 0);
+          return out;
+        };
+        require_same(type, all(HWY_STATIC_TARGET), all(set));
+      }
+    }
+  });
+}
+
 TEST_CASE("conversions of every instruction set give the same bits") {
   for_other_sets([&](std::int64_t set) {
     for (const DType narrow : {DType::f16, DType::bf16}) {

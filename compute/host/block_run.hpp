@@ -1,0 +1,54 @@
+// A program's run over its data, block by block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "compute/host/block_program.hpp"
+#include "forebay/compute/program.hpp"
+
+namespace forebay::compute::host {
+
+/// How an output gets to its memory: computed there; copied there from where it is computed; or the
+/// same past the caches.
+enum class Way : std::uint8_t { computed, copied, streamed };
+
+/// One thread's view of one run. Only one may exist on a thread at a time.
+/// Cost of a block beside its loops: a few ns for each leaf, output and step.
+class BlockRun {
+ public:
+  BlockRun(const Program& program, const BlockProgram& compiled, const Binding& binding);
+  ~BlockRun();
+  BlockRun(const BlockRun&) = delete;
+  BlockRun& operator=(const BlockRun&) = delete;
+
+  /// Computes elements [index, index + n) of the iteration space and stores the outputs: each by
+  /// the loop that computes it where it can be. REQUIRES: 0 < n <= kBlock.
+  void block(std::uint64_t index, std::size_t n);
+  /// Where the last block left a value, of its block_type.
+  [[nodiscard]] const void* value(Value v) const noexcept { return values_[v]; }
+
+ private:
+  void read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n);
+  template <typename Word>
+  [[nodiscard]] const std::byte* gather(std::size_t leaf, std::byte* target, std::uint64_t index,
+                                        std::size_t n);
+  void fill(std::size_t value, const void* element, std::size_t n);
+  [[nodiscard]] Way way_of(std::size_t output, std::uint64_t elements) const noexcept;
+  void store(std::size_t output, std::uint64_t index, std::size_t n);
+  [[nodiscard]] std::byte* buffer_of(std::size_t value) const noexcept {
+    return buffers_ + compiled_.place[value];
+  }
+
+  const Program& program_;
+  const BlockProgram& compiled_;
+  const Binding& binding_;
+  std::byte* buffers_;
+  std::byte* gathered_;              // a block of a narrow leaf before it is widened
+  std::vector<std::byte*>& values_;  // where each value of the block lies
+  std::vector<Way>& ways_;           // by output
+  bool streams_ = false;
+};
+
+}  // namespace forebay::compute::host
