@@ -148,13 +148,15 @@ bool Pool::Impl::awaits_points(const StreamState& state) const {
 // What the stream freed up to the last point that has passed is everybody's.
 void Pool::Impl::complete(StreamState& state) {
   const Point passed = state.passed.load(std::memory_order_acquire);
-  std::vector<SmallCache::Foreign> home;
-  {
-    const std::lock_guard lock(state.mutex);
-    state.cache.complete(passed, &home);
-    small_pending_.fold(state.cache.pending_delta);
+  std::array<SmallCache::Foreign, 32> home;
+  for (std::size_t count = home.size(); count == home.size();) {
+    {
+      const std::lock_guard lock(state.mutex);
+      count = state.cache.complete(passed, home);
+      small_pending_.fold(state.cache.pending_delta);
+    }
+    for (std::size_t i = 0; i < count; ++i) send_home({home[i].carrier, home[i].index});
   }
-  for (const SmallCache::Foreign& foreign : home) send_home({foreign.carrier, foreign.index});
   bool ready = false;
   {
     const std::lock_guard lock(engine_mutex_);

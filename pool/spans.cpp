@@ -1,5 +1,6 @@
 // Large blocks: spans of their own, from the stream's cache or from the engine.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "pool/hit_path.hpp"
@@ -161,29 +162,30 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     }
   }
   StreamState* user = nullptr;
-  std::vector<Use> uses;
+  DeferredFrees::Blocks waits;
   ExtentId id = kNoExtent;
   std::size_t requested = 0, allocated = 0;
+  bool keeps = false;
   {
     StateLock lock;
     Misuse misuse = Misuse::none;
     SpanBlock* block = lock_live_span(address, bytes, &lock, &misuse, again);
     if (block == nullptr) return misuse;
-    block->freed.store(true, std::memory_order_relaxed);  // nobody else frees it from here on
     user = block->user.load(std::memory_order_relaxed);
+    keeps = user->keeps.load(std::memory_order_relaxed);
+    if (block->shared) {
+      const std::lock_guard engine_lock(engine_mutex_);
+      waits = take_uses(address);
+    } else if (keeps && user->stream != stream) {
+      // An arena's block that another stream frees waits for that stream before it goes home.
+      waits = DeferredFrees::make(1);
+    }
+    block->freed.store(true, std::memory_order_relaxed);  // nobody else frees it from here on
     id = block->id;
     requested = block->requested;
     allocated = block->bytes;
-    if (block->shared) {
-      const std::lock_guard engine_lock(engine_mutex_);
-      const auto found = uses_.find(address);
-      uses = std::move(found->second);
-      uses_.erase(found);
-    }
   }
-  // An arena's block that another stream frees waits for that stream before it goes home.
-  const bool keeps = user->keeps.load(std::memory_order_relaxed);
-  const bool deferred = !uses.empty() || (keeps && user->stream != stream);
+  const bool deferred = !waits.empty();
   bool record = false;
   {
     const std::lock_guard lock(state.mutex);
@@ -205,7 +207,14 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     }
   }
   // Before the frees of `user` are complete, so that it is not closed meanwhile.
-  if (deferred) defer({id, {}, 0, allocated, &state, user, std::move(uses)});
+  if (deferred) {
+    Deferred& one = waits.front();
+    one.id = id;
+    one.bytes = allocated;
+    one.freed_on = &state;
+    one.user = user;
+    defer(std::move(waits));
+  }
   account_foreign(state, *user, requested, allocated);
   if (record) record_point(state);
   return Misuse::none;
@@ -229,8 +238,11 @@ bool Pool::Impl::point_pays(StreamState& state, std::uint32_t every) const noexc
 
 // Once in so many frees: records a point, and makes everybody's what has passed. Where that cannot
 // be, since the stream captures for instance, it is tried again only after as many frees more.
-void Pool::Impl::record_point(StreamState& state) {
-  if (clockwork_.tick(state)) complete(state);
+void Pool::Impl::record_point(StreamState& state) noexcept {
+  try {
+    if (clockwork_.tick(state)) complete(state);
+  } catch (const std::bad_alloc&) {  // for the stream's list of points; the next one will do
+  }
   const std::lock_guard lock(state.mutex);
   if (state.uncovered > 0) state.record_from = state.uncovered + config_.point_every_frees;
 }
