@@ -25,9 +25,7 @@ std::string Pool::Impl::Climb::tried() const {
 }
 
 ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* rung) {
-  ExtentId id = search(request, state);
-  *rung = Rung::cache;
-  if (id != kNoExtent) return id;
+  ExtentId id = kNoExtent;
   Climb climb(*this);
   const auto step = [&](Rung which, auto&& action) {
     *rung = which;
@@ -130,8 +128,13 @@ bool Pool::Impl::drop_all_spares(const StreamState& state) {
 }
 
 ExtentId Pool::Impl::search(const Request& request, StreamState& state) {
-  searches_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(engine_mutex_);
+  return find_and_take(request, state);
+}
+
+// REQUIRES: the engine lock.
+ExtentId Pool::Impl::find_and_take(const Request& request, StreamState& state) {
+  searches_.fetch_add(1, std::memory_order_relaxed);
   Fit fit = request.low ? engine_.find_lowest(state.owner, request.span, request.alignment)
                         : engine_.find(state.owner, request.span, request.alignment);
   if (!fit) fit = engine_.find_run(state.owner, request.span, request.alignment, kRunBudget);

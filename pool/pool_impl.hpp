@@ -114,6 +114,10 @@ class Pool::Impl {
     return reinterpret_cast<void*>(block.address);
   }
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
+  void* settle_span(const Request& request, ExtentId id, StreamState& state, StreamId stream,
+                    Rung rung);
+  SpanBlock& make_block(ExtentId id, StreamState& state);
+  void stock(const Request& request, StreamState& state) noexcept;
   bool unpark(StreamState& state);
   bool park_fewer(StreamState& state);
   bool give_back_parked(StreamState& state, unsigned count);
@@ -197,10 +201,11 @@ class Pool::Impl {
   // ladder.cpp -----------------------------------------------------------------------------------
   /// Climbs the ladder: times each rung and remembers which were tried.
   class Climb;
-  /// A used extent of `request.span` bytes for the stream; kNoExtent if a carrier of the stream has
-  /// room by now. Throws OutOfMemory. No lock is held.
+  /// A used extent of `request.span` bytes for the stream, whose search found none; kNoExtent if a
+  /// carrier of the stream has room by now. Throws OutOfMemory. No lock is held.
   ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
   ExtentId search(const Request& request, StreamState& state);
+  ExtentId find_and_take(const Request& request, StreamState& state);
   ExtentId steal(const Request& request, StreamState& state);
   ExtentId claim_from_others(const Request& request, const StreamState& state,
                              const std::vector<Owner>& without, std::vector<Piece>& pieces);

@@ -47,25 +47,54 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
     }
   }
   unpark(state);
-  bool tick = false;
-  {
-    const std::lock_guard lock(state.mutex);
-    const std::lock_guard engine_lock(engine_mutex_);
-    tick = is_scattered(state);
-    if (tick) state.span_calls = 0;
+  // One look at the engine for all of it where that will do, since others want it too.
+  const auto settle = [&](ExtentId id, Rung rung) {
+    void* block = settle_span(request, id, state, stream, rung);
+    if (block != nullptr) stock(request, state);
+    return block;
+  };
+  for (bool ticked = false;; ticked = true) {
+    StateLock lock(state.mutex);
+    std::unique_lock engine_lock(engine_mutex_);
+    if (!ticked && is_scattered(state)) {
+      state.span_calls = 0;
+      engine_lock.unlock();
+      lock.unlock();
+      record_point(state);
+      continue;
+    }
+    const ExtentId id = find_and_take(request, state);
+    if (id != kNoExtent) return settle(id, Rung::cache);
+    break;
   }
-  if (tick) record_point(state);
   Rung rung = Rung::cache;
   const ExtentId id = obtain(request, state, &rung);
   if (id == kNoExtent) return nullptr;
   const std::lock_guard lock(state.mutex);
   const std::lock_guard engine_lock(engine_mutex_);
+  return settle(id, rung);
+}
+
+// A used extent becomes a live block; null if the state does not stand for the stream any more.
+// REQUIRES: the stream's mutex and the engine lock.
+void* Pool::Impl::settle_span(const Request& request, ExtentId id, StreamState& state,
+                              StreamId stream, Rung rung) {
   if (closed()) throw ClosedError("pool: allocate after the pool was closed");
   if (!serves(state, stream)) {
     ++state.uncovered;
     engine_.free(id, {state.owner, state.next_point});
     return nullptr;
   }
+  SpanBlock& block = make_block(id, state);
+  void* pointer = hand_out(block, request.bytes, request.tag, state, rung);
+  block.user.store(&state, std::memory_order_release);
+  sample_levels();
+  return pointer;
+}
+
+// A used extent becomes a block, which is nobody's yet. Throws std::bad_alloc; the extent is free
+// then. REQUIRES: the stream's mutex and the engine lock.
+SpanBlock& Pool::Impl::make_block(ExtentId id, StreamState& state) {
   SpanEngine::Extent& extent = engine_.at(id);
   try {
     blocks_.make(id);
@@ -80,10 +109,33 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   block.id = id;
   block.address = extent.address;
   block.bytes = extent.bytes;
-  void* pointer = hand_out(block, request.bytes, request.tag, state, rung);
-  block.user.store(&state, std::memory_order_release);
-  sample_levels();
-  return pointer;
+  return block;
+}
+
+// Where other streams free what this one allocates, its cache would never have anything, and each
+// allocation would go to the engine: so it takes as many spans at once as others have freed since
+// it last did. REQUIRES: the stream's mutex and the engine lock.
+void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
+  const unsigned most = config_.parked_spans / 2;
+  unsigned wanted =
+      std::min(std::exchange(state.drained, 0), most - std::min(most, state.spans.size()));
+  if (state.keeps.load(std::memory_order_relaxed)) return;
+  try {
+    for (; wanted > 0; --wanted) {
+      const ExtentId id = find_and_take(request, state);
+      if (id == kNoExtent) return;
+      // What was not everybody's is ordered for this stream alone.
+      const Point point = engine_.at(id).clean ? 0 : state.next_point;
+      SpanBlock& block = make_block(id, state);
+      block.requested = block.bytes;
+      block.shared = false;
+      block.freed.store(true, std::memory_order_relaxed);
+      block.user.store(&state, std::memory_order_release);
+      state.uncovered += point == 0 ? 0 : 1;
+      state.spans.park({block.bytes, block.address, id, point});
+    }
+  } catch (const std::bad_alloc&) {  // one by one, then
+  }
 }
 
 // Sends home what a stream has parked; whether there was any.
@@ -165,7 +217,7 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
   DeferredFrees::Blocks waits;
   ExtentId id = kNoExtent;
   std::size_t requested = 0, allocated = 0;
-  bool keeps = false;
+  bool keeps = false, moves = false;
   {
     StateLock lock;
     Misuse misuse = Misuse::none;
@@ -184,10 +236,28 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     id = block->id;
     requested = block->requested;
     allocated = block->bytes;
+    moves = waits.empty() && !keeps && !state.keeps.load(std::memory_order_relaxed);
+    if (moves) {
+      user->drained += user == &state ? 0 : 1;
+      block->user.store(&state, std::memory_order_release);
+    }
   }
   const bool deferred = !waits.empty();
   bool record = false;
-  {
+  if (moves) {
+    // It is this stream's from here on, which parks it like its own: so the engine, which all
+    // share, sees many of them at once.
+    const std::lock_guard lock(state.mutex);
+    if (!state.open) return Misuse::none;  // the pool was closed meanwhile
+    --state.counters.span_blocks;
+    state.counters.span_bytes -= allocated;
+    ++state.uncovered;
+    state.wanted = true;
+    state.spans.park({allocated, address, id, state.next_point});
+    if (state.spans.size() > config_.parked_spans) record = park_fewer(state);
+    record |= point_due(state, allocated >= traits_.granularity);
+    if (record) state.span_calls = 0;
+  } else {
     const std::lock_guard lock(state.mutex);
     const std::lock_guard engine_lock(engine_mutex_);
     if (closed()) return Misuse::none;
