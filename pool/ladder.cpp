@@ -41,6 +41,8 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
     return !capture && step(Rung::steal, [&] { return steal(request, state); });
   };
   const std::size_t soft = config_.soft_limit, capacity = config_.capacity;
+  *rung = Rung::completed;
+  if (climb.rung(Rung::completed, [&] { return trade(request, state); })) return kNoExtent;
   if (step(Rung::completed, [&] {
         // Empty carriers of this stream give way too, before any memory is added for it.
         const bool progress = poll_everybody();

@@ -118,6 +118,7 @@ class Pool::Impl {
                     Rung rung);
   SpanBlock& make_block(ExtentId id, StreamState& state);
   void stock(const Request& request, StreamState& state) noexcept;
+  bool trade(const Request& request, StreamState& state);
   bool unpark(StreamState& state);
   bool park_fewer(StreamState& state);
   bool give_back_parked(StreamState& state, unsigned count);
@@ -202,7 +203,8 @@ class Pool::Impl {
   /// Climbs the ladder: times each rung and remembers which were tried.
   class Climb;
   /// A used extent of `request.span` bytes for the stream, whose search found none; kNoExtent if a
-  /// carrier of the stream has room by now. Throws OutOfMemory. No lock is held.
+  /// carrier of the stream has room by now, or a fitting span is parked. Throws OutOfMemory. No
+  /// lock is held.
   ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
   ExtentId search(const Request& request, StreamState& state);
   ExtentId find_and_take(const Request& request, StreamState& state);

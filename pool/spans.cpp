@@ -69,8 +69,12 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   }
   Rung rung = Rung::cache;
   const ExtentId id = obtain(request, state, &rung);
-  if (id == kNoExtent) return nullptr;
   const std::lock_guard lock(state.mutex);
+  if (id == kNoExtent) {
+    return !serves(state, stream) ? nullptr
+                                  : HitPath::unpark(*this, request.bytes, request.span,
+                                                    request.alignment, request.tag, state, rung);
+  }
   const std::lock_guard engine_lock(engine_mutex_);
   return settle(id, rung);
 }
@@ -136,6 +140,35 @@ void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
     }
   } catch (const std::bad_alloc&) {  // one by one, then
   }
+}
+
+// Spans of exactly the size that others have parked and are done with: they move from cache to
+// cache, and the engine, which all share, need not know. Whether there were any.
+bool Pool::Impl::trade(const Request& request, StreamState& state) {
+  if (request.key != kSpanClass || state.keeps.load(std::memory_order_relaxed)) return false;
+  const std::size_t bytes = request.span, alignment = request.alignment;
+  for (StreamState* other = next_open(0); other != nullptr; other = next_open(other->owner)) {
+    if (other == &state || other->keeps.load(std::memory_order_relaxed)) continue;
+    {
+      const std::lock_guard lock(other->mutex);
+      if (!other->spans.has(bytes, alignment)) continue;
+    }
+    if (awaits_points(*other) && clockwork_.poll(*other)) complete(*other);
+    const bool first = state.owner < other->owner;
+    const std::lock_guard lower(first ? state.mutex : other->mutex);
+    const std::lock_guard upper(first ? other->mutex : state.mutex);
+    if (!state.open || !other->open) return false;
+    const Point passed = other->passed.load(std::memory_order_acquire);
+    SpanCache::Entry entry;
+    while (state.spans.size() <= config_.parked_spans / 2 &&
+           other->spans.take_passed(bytes, alignment, passed, &entry)) {
+      blocks_.at(entry.id).user.store(&state, std::memory_order_release);
+      entry.point = 0;
+      state.spans.park(entry);
+    }
+    if (state.spans.has(bytes, alignment)) return true;
+  }
+  return false;
 }
 
 // Sends home what a stream has parked; whether there was any.
