@@ -1,4 +1,5 @@
 // Capture arenas: memory that stays with a graph.
+#include <algorithm>
 #include <utility>
 
 #include "pool/pool_impl.hpp"
@@ -25,9 +26,15 @@ ArenaId Pool::Impl::begin_capture(StreamId stream) {
       forget_thread_slot();
       continue;
     }
-    StreamState& arena = new_state(stream);
     const ArenaId id = last_arena_ + 1;
-    arenas_.emplace(id, &arena);
+    const auto place = arenas_.emplace(id, nullptr).first;
+    try {
+      place->second = &new_state(stream);
+    } catch (...) {
+      arenas_.erase(place);
+      throw;
+    }
+    StreamState& arena = *place->second;
     last_arena_ = id;
     {
       const std::lock_guard lock(arena.mutex);
@@ -72,18 +79,15 @@ void Pool::Impl::drop_arena(ArenaId id) noexcept {
   close_retired();
 }
 
-std::vector<StreamState*> Pool::Impl::take_arenas(StreamId stream) {
-  std::vector<StreamState*> taken;
+StreamState* Pool::Impl::take_arena(StreamId stream) {
   const std::unique_lock registry(registry_mutex_);
-  for (auto arena = arenas_.begin(); arena != arenas_.end();) {
-    if (arena->second->stream != stream) {
-      ++arena;
-      continue;
-    }
-    taken.push_back(arena->second);
-    arena = arenas_.erase(arena);
-  }
-  return taken;
+  const auto found = std::find_if(arenas_.begin(), arenas_.end(), [stream](const auto& arena) {
+    return arena.second->stream == stream;
+  });
+  if (found == arenas_.end()) return nullptr;
+  StreamState* arena = found->second;
+  arenas_.erase(found);
+  return arena;
 }
 
 // The record stays open until the blocks that live are freed: they are counted there.
@@ -111,7 +115,7 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, const Point* re
   }
   arena.keeps = false;
   while (!arena.cache.carriers().empty()) {
-    Carrier* carrier = arena.cache.carriers().back();
+    Carrier* carrier = *arena.cache.carriers().begin();
     arena.cache.remove(carrier);
     carrier->last_point = point;
     state.cache.add(carrier);

@@ -8,9 +8,13 @@
 namespace forebay::pool {
 
 SourceResult Backing::failed(const char* call, SourceResult result) {
-  last_failure_ = std::string(call) +
-                  (result.outcome == Outcome::out_of_memory ? " found no memory" : " failed") +
-                  " (code " + std::to_string(result.code) + ")";
+  try {
+    last_failure_ = std::string(call) +
+                    (result.outcome == Outcome::out_of_memory ? " found no memory" : " failed") +
+                    " (code " + std::to_string(result.code) + ")";
+  } catch (const std::bad_alloc&) {
+    last_failure_.clear();
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "pool/units.hpp"
@@ -45,6 +46,17 @@ std::string origin(const char* tag, const CallStack* site) {
     text += (i == 0 ? ", allocated in " : " < ") + frames[i];
   }
   return text;
+}
+
+/// Says of a block which of its bytes was changed; nothing where the host has no memory for that.
+void note_damage(Address address, std::size_t at, std::size_t bytes, const char* where,
+                 const char* what, const char* tag, const CallStack* site) noexcept {
+  try {
+    last_damage = {address, "; byte " + std::to_string(at) + where + std::to_string(bytes) + what +
+                                origin(tag, site)};
+  } catch (const std::bad_alloc&) {
+    last_damage.address = 0;
+  }
 }
 
 void require(bool holds, const char* key, const char* why) {
@@ -161,16 +173,19 @@ BlockWatch::Leave BlockWatch::leave(Address address, std::size_t bytes, StreamId
     if (answer.overrun) site = std::move(found->second.site);
   }
   if (answer.overrun) {
-    last_damage = {address, "; byte " + std::to_string(damaged) + " behind its " +
-                                std::to_string(known.bytes) + " bytes was changed" +
-                                origin(known.tag, site.get())};
+    note_damage(address, damaged, known.bytes, " behind its ", " bytes was changed", known.tag,
+                site.get());
   }
   if (answer.quarantined) {
     // Last: from here on any thread may let it go.
     const std::lock_guard lock(quarantine_mutex_);
-    quarantine_.push_back({address, stream, known.bytes, filled, answer.guarded});
-    quarantined_bytes_ += known.bytes;
-    return answer;
+    try {
+      quarantine_.push_back({address, stream, known.bytes, filled, answer.guarded});
+      quarantined_bytes_ += known.bytes;
+      return answer;
+    } catch (const std::bad_alloc&) {
+      answer.quarantined = false;
+    }
   }
   (void)remove(address);
   return answer;
@@ -205,9 +220,8 @@ bool BlockWatch::end(const Quarantined& block) noexcept {
   if (block.filled) other = first_other(block.address, block.bytes, kFreed, block.stream);
   const std::optional<Record> record = remove(block.address);
   if (!other.has_value() || *other == block.bytes || !record) return true;
-  last_damage = {block.address, "; byte " + std::to_string(*other) + " of its " +
-                                    std::to_string(block.bytes) + " bytes was changed since" +
-                                    origin(record->tag, record->site.get())};
+  note_damage(block.address, *other, block.bytes, " of its ", " bytes was changed since",
+              record->tag, record->site.get());
   return false;
 }
 

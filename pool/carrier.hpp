@@ -69,7 +69,8 @@ class alignas(64) Carrier {
   Carrier* next = nullptr;
   Carrier* queue_previous = nullptr;
   Carrier* queue_next = nullptr;
-  std::size_t position = 0;  // among the cache's carriers
+  Carrier* list_previous = nullptr;  // all of the cache
+  Carrier* list_next = nullptr;
 
   [[nodiscard]] Slot& slot(std::uint32_t index) noexcept { return slots_[index]; }
   [[nodiscard]] const Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
@@ -101,6 +102,55 @@ class alignas(64) Carrier {
   void reset(Address at, std::size_t size, ExtentId id, std::size_t slots);
   /// Checks counts against the slots, whose sizes `block_bytes` gives.
   [[nodiscard]] std::string lie(const char* what) const;
+};
+
+/// The carriers of a cache, in an order that means nothing. It takes no host memory, so that frees
+/// and the end of a stream cannot lack any.
+class CarrierList {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(Carrier* at) : at_(at) {}
+    [[nodiscard]] Carrier* operator*() const noexcept { return at_; }
+    Iterator& operator++() noexcept {
+      at_ = at_->list_next;
+      return *this;
+    }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    Carrier* at_;
+  };
+
+  [[nodiscard]] Iterator begin() const noexcept { return Iterator(first_); }
+  [[nodiscard]] Iterator end() const noexcept { return Iterator(nullptr); }
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Walks the list; for checks.
+  [[nodiscard]] bool has(const Carrier* carrier) const noexcept {
+    for (const Carrier* one : *this) {
+      if (one == carrier) return true;
+    }
+    return false;
+  }
+  void add(Carrier* carrier) noexcept {
+    carrier->list_previous = nullptr;
+    carrier->list_next = first_;
+    if (first_ != nullptr) first_->list_previous = carrier;
+    first_ = carrier;
+    ++size_;
+  }
+  void remove(Carrier* carrier) noexcept {
+    (carrier->list_previous == nullptr ? first_ : carrier->list_previous->list_next) =
+        carrier->list_next;
+    if (carrier->list_next != nullptr) carrier->list_next->list_previous = carrier->list_previous;
+    carrier->list_previous = carrier->list_next = nullptr;
+    --size_;
+  }
+
+ private:
+  Carrier* first_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 /// A page of equal blocks, with one bitmap of those that are free and one of those among them that

@@ -31,6 +31,7 @@ bool Clockwork::silent(StreamState& state) const {
 }
 
 bool Clockwork::record(StreamState& state) {
+  state.recorded.reserve(kMaxPoints);
   Point point = 0;
   StreamId stream = 0;
   {
@@ -43,7 +44,6 @@ bool Clockwork::record(StreamState& state) {
     state.wanted = false;
     state.calm = std::min(state.calm * 2, kMostCalm);
   }
-  state.recorded.reserve(kMaxPoints);
   records_.fetch_add(1, std::memory_order_relaxed);
   if (!timeline_.record(stream, point)) {
     const std::lock_guard lock(state.mutex);
@@ -78,8 +78,8 @@ void Clockwork::advance(StreamState& state, std::size_t count) {
   state.recorded.erase(state.recorded.begin(),
                        state.recorded.begin() + static_cast<std::ptrdiff_t>(count));
   state.under_way.store(!state.recorded.empty(), std::memory_order_relaxed);
-  timeline_.forget(state.stream, point);
   state.passed.store(point, std::memory_order_release);
+  timeline_.forget(state.stream, point);
 }
 
 bool Clockwork::has_uncovered(StreamState& state) {

@@ -23,6 +23,11 @@ struct Use {
 };
 
 /// A block that was freed and waits for several streams.
+struct Deferred;
+using DeferredList = std::list<Deferred>;
+/// Of the blocks that wait for one stream, by point.
+using DeferredQueue = std::multimap<Point, DeferredList::iterator>;
+
 struct Deferred {
   ExtentId id = kNoExtent;  // of a span
   SmallCache::Block small;  // … or in a carrier
@@ -31,33 +36,47 @@ struct Deferred {
   StreamState* freed_on = nullptr;
   StreamState* user = nullptr;
   std::vector<Use> uses;
+  DeferredQueue::node_type place;  // while it stands in no queue
 };
 
 /// Each block stands in the queue of one stream that it waits for, by its point, and goes on to the
 /// next one's when that has passed. So nobody looks at blocks that wait for others, and the work
-/// for a block is the number of its streams, however many wait.
+/// for a block is the number of its streams, however many wait. All host memory that a block needs
+/// here is made with it, so that a free never lacks any.
 ///
 /// Thread safety: none; the engine lock guards it.
 class DeferredFrees {
  public:
-  using Blocks = std::list<Deferred>;
+  using Blocks = DeferredList;
 
-  void add(Deferred block) {
+  /// A block to be added, with room for so many uses. Throws std::bad_alloc.
+  [[nodiscard]] static Blocks make(std::size_t uses) {
+    Blocks one(1);
+    one.front().uses.reserve(uses);
+    Queue queue;
+    queue.emplace(0, one.begin());
+    one.front().place = queue.extract(queue.begin());
+    return one;
+  }
+  /// Room for the queue of a stream. Throws std::bad_alloc.
+  void open_owner(Owner owner) {
+    if (owner >= queues_.size()) queues_.resize(owner + std::size_t{1});
+  }
+  /// One block that was made so.
+  void add(Blocks one) noexcept {
     // The end of an arena comes last.
-    std::partition(block.uses.begin(), block.uses.end(),
-                   [](const Use& use) { return use.point != kNever; });
-    Blocks one;
-    one.push_back(std::move(block));
+    std::vector<Use>& uses = one.front().uses;
+    std::partition(uses.begin(), uses.end(), [](const Use& use) { return use.point != kNever; });
     queue(one);
   }
   /// The points of a stream up to `passed` have passed.
-  void complete(const StreamState& state, Point passed) {
+  void complete(const StreamState& state, Point passed) noexcept {
     if (state.owner >= queues_.size()) return;
     Queue& waiting = queues_[state.owner];
     while (!waiting.empty() && waiting.begin()->first <= passed) go_on(waiting);
   }
   /// What waits for an arena's end waits for `use` instead.
-  void pass_on(const StreamState& arena, const Use& use) {
+  void pass_on(const StreamState& arena, const Use& use) noexcept {
     if (arena.owner >= queues_.size()) return;
     Queue& waiting = queues_[arena.owner];
     while (!waiting.empty()) {
@@ -97,7 +116,7 @@ class DeferredFrees {
   }
 
  private:
-  using Queue = std::multimap<Point, Blocks::iterator>;
+  using Queue = DeferredQueue;
 
   [[nodiscard]] static bool is_over(const Use& use) noexcept {
     if (use.point == kNever) return !use.state->keeps.load(std::memory_order_relaxed);
@@ -105,7 +124,7 @@ class DeferredFrees {
     return use.state->passed.load(std::memory_order_acquire) >= use.point;
   }
   // The one block of `one` goes to the queue of its next use, or is ready.
-  void queue(Blocks& one) {
+  void queue(Blocks& one) noexcept {
     std::vector<Use>& uses = one.front().uses;
     while (!uses.empty() && is_over(uses.back())) uses.pop_back();
     if (uses.empty()) {
@@ -113,15 +132,16 @@ class DeferredFrees {
       ready.splice(ready.end(), one);
       return;
     }
-    const Owner owner = uses.back().state->owner;
-    if (owner >= queues_.size()) queues_.resize(owner + std::size_t{1});
-    queues_[owner].emplace(uses.back().point, one.begin());
+    Deferred& block = one.front();
+    block.place.key() = uses.back().point;
+    block.place.mapped() = one.begin();
+    queues_[uses.back().state->owner].insert(std::move(block.place));
     waiting_.splice(waiting_.end(), one);
   }
   // The first of a queue, whose use there is over or has become another one.
-  void go_on(Queue& waiting) {
+  void go_on(Queue& waiting) noexcept {
     const Blocks::iterator block = waiting.begin()->second;
-    waiting.erase(waiting.begin());
+    block->place = waiting.extract(waiting.begin());
     Blocks one;
     one.splice(one.begin(), waiting_, block);
     queue(one);

@@ -1,5 +1,6 @@
 // Growing: memory is mapped, or moved, to where a block needs it.
 #include <algorithm>
+#include <new>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -53,8 +54,12 @@ std::vector<Pool::Impl::Idle> Pool::Impl::claim_idle(std::size_t bytes) {
   for (std::size_t sum = 0; count < idle.size() && sum < bytes; ++count) {
     // Downwards, so that an extent's lower part keeps its number.
     Idle& next = idle[count];
+    try {
+      next.extent = engine_.take({next.extent, next.mapping.address}, next.mapping.bytes);
+    } catch (const std::bad_alloc&) {
+      break;  // those so far will do
+    }
     sum += next.mapping.bytes;
-    next.extent = engine_.take({next.extent, next.mapping.address}, next.mapping.bytes);
   }
   idle.resize(count);
   return idle;
@@ -83,7 +88,10 @@ bool Pool::Impl::moves_first() const noexcept {
 // all were. REQUIRES: growth_mutex_.
 bool Pool::Impl::unmap_idle(const std::vector<Idle>& idle) {
   std::size_t done = 0;
-  while (done < idle.size() && backing_.unmap(idle[done].mapping).ok()) ++done;
+  try {
+    while (done < idle.size() && backing_.unmap(idle[done].mapping).ok()) ++done;
+  } catch (const std::bad_alloc&) {  // the rest stays
+  }
   const std::lock_guard lock(engine_mutex_);
   for (std::size_t i = 0; i < idle.size(); ++i) {
     if (i < done) {

@@ -69,8 +69,10 @@ inline void* Pool::Impl::allocate(std::size_t bytes, StreamId stream,
   return allocate_anyhow(bytes, stream, options);
 }
 
-void* Pool::Impl::allocate_anyhow(std::size_t bytes, StreamId stream,
-                                  const AllocateOptions& options) {
+[[gnu::noinline]] void* Pool::Impl::allocate_anyhow(std::size_t bytes, StreamId stream,
+                                                    const AllocateOptions& options) {
+  if (!postponed_.empty()) [[unlikely]]
+    make_up(nullptr);
   void* block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
                                   : allocate_watched(bytes, stream, options);
   if (recorder_ != nullptr) [[unlikely]] {
@@ -91,9 +93,11 @@ inline Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t by
   return release_anyhow(pointer, stream, bytes);
 }
 
-Misuse Pool::Impl::release_anyhow(void* pointer, StreamId stream, std::size_t bytes) noexcept {
-  return counted(recorder_ == nullptr ? release_block(pointer, stream, bytes)
-                                      : release_recorded(pointer, stream, bytes));
+[[gnu::noinline]] Misuse Pool::Impl::release_anyhow(void* pointer, StreamId stream,
+                                                    std::size_t bytes) noexcept {
+  if (!postponed_.empty()) [[unlikely]]
+    make_up(nullptr);
+  return release_or_postpone({pointer, stream, bytes});
 }
 
 void* Pool::allocate(std::size_t bytes, StreamId stream, const AllocateOptions& options) {

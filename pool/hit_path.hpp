@@ -23,10 +23,10 @@ struct Pool::Impl::HitPath {
   /// stream's mutex.
   [[gnu::always_inline]] static void* unpark(Impl& pool, std::size_t bytes, std::size_t span,
                                              std::size_t alignment, const char* tag,
-                                             StreamState& state) {
+                                             StreamState& state, Rung rung = Rung::cache) {
     const ExtentId id = state.spans.take(span, alignment);
     if (id == kNoExtent) return nullptr;
-    return pool.hand_out(pool.blocks_.at(id), bytes, tag, state, Rung::cache);
+    return pool.hand_out(pool.blocks_.at(id), bytes, tag, state, rung);
   }
 
   enum class Given : std::uint8_t { no, yes, point_due };

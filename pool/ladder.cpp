@@ -25,9 +25,7 @@ std::string Pool::Impl::Climb::tried() const {
 }
 
 ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* rung) {
-  ExtentId id = search(request, state);
-  *rung = Rung::cache;
-  if (id != kNoExtent) return id;
+  ExtentId id = kNoExtent;
   Climb climb(*this);
   const auto step = [&](Rung which, auto&& action) {
     *rung = which;
@@ -43,6 +41,8 @@ ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* ru
     return !capture && step(Rung::steal, [&] { return steal(request, state); });
   };
   const std::size_t soft = config_.soft_limit, capacity = config_.capacity;
+  *rung = Rung::completed;
+  if (climb.rung(Rung::completed, [&] { return trade(request, state); })) return kNoExtent;
   if (step(Rung::completed, [&] {
         // Empty carriers of this stream give way too, before any memory is added for it.
         const bool progress = poll_everybody();
@@ -130,8 +130,13 @@ bool Pool::Impl::drop_all_spares(const StreamState& state) {
 }
 
 ExtentId Pool::Impl::search(const Request& request, StreamState& state) {
-  searches_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(engine_mutex_);
+  return find_and_take(request, state);
+}
+
+// REQUIRES: the engine lock.
+ExtentId Pool::Impl::find_and_take(const Request& request, StreamState& state) {
+  searches_.fetch_add(1, std::memory_order_relaxed);
   Fit fit = request.low ? engine_.find_lowest(state.owner, request.span, request.alignment)
                         : engine_.find(state.owner, request.span, request.alignment);
   if (!fit) fit = engine_.find_run(state.owner, request.span, request.alignment, kRunBudget);
@@ -148,13 +153,15 @@ bool Pool::Impl::awaits_points(const StreamState& state) const {
 // What the stream freed up to the last point that has passed is everybody's.
 void Pool::Impl::complete(StreamState& state) {
   const Point passed = state.passed.load(std::memory_order_acquire);
-  std::vector<SmallCache::Foreign> home;
-  {
-    const std::lock_guard lock(state.mutex);
-    state.cache.complete(passed, &home);
-    small_pending_.fold(state.cache.pending_delta);
+  std::array<SmallCache::Foreign, 32> home;
+  for (std::size_t count = home.size(); count == home.size();) {
+    {
+      const std::lock_guard lock(state.mutex);
+      count = state.cache.complete(passed, home);
+      small_pending_.fold(state.cache.pending_delta);
+    }
+    for (std::size_t i = 0; i < count; ++i) send_home({home[i].carrier, home[i].index});
   }
-  for (const SmallCache::Foreign& foreign : home) send_home({foreign.carrier, foreign.index});
   bool ready = false;
   {
     const std::lock_guard lock(engine_mutex_);

@@ -74,7 +74,7 @@ void* Pool::Impl::settle_alone(const Request& request, const Mapping& region, Ad
 Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId stream,
                                  std::size_t bytes, bool* again) {
   Alone block;
-  std::vector<Use> uses;
+  DeferredFrees::Blocks waits;
   {
     const std::lock_guard lock(state.mutex);
     const std::lock_guard engine_lock(engine_mutex_);
@@ -86,21 +86,22 @@ Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId s
     const auto found = alone_.find(address);
     if (found == alone_.end() || !found->second.live) return classify(address);
     if (bytes != 0 && bytes != found->second.requested) return Misuse::size_mismatch;
+    waits = found->second.shared ? take_uses(address) : DeferredFrees::make(2);
     found->second.live = false;
     block = found->second;
     --state.counters.span_blocks;
     state.counters.span_bytes -= block.region.bytes;
-    if (block.shared) {
-      const auto shared = uses_.find(address);
-      uses = std::move(shared->second);
-      uses_.erase(shared);
-    }
     // An arena's memory stays until the arena ends.
     if (block.user->keeps.load(std::memory_order_relaxed)) {
-      uses.push_back({block.user, block.user->stream, 0});
+      waits.front().uses.push_back({block.user, block.user->stream, 0});
     }
   }
-  defer({kNoExtent, {}, address, block.region.bytes, &state, block.user, std::move(uses)});
+  Deferred& one = waits.front();
+  one.alone = address;
+  one.bytes = block.region.bytes;
+  one.freed_on = &state;
+  one.user = block.user;
+  defer(std::move(waits));
   account_foreign(state, *block.user, block.requested, block.region.bytes);
   return Misuse::none;
 }
@@ -109,20 +110,21 @@ Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId s
 bool Pool::Impl::free_alone(Address address) {
   const std::lock_guard growth(growth_mutex_);
   Mapping region;
+  std::map<Address, Alone>::node_type block;
   {
     const std::lock_guard lock(engine_mutex_);
-    const auto found = alone_.find(address);
-    if (found == alone_.end()) return true;  // closed meanwhile
-    region = found->second.region;
     // Out of the table before the source may hand the address out again.
-    alone_.erase(found);
+    block = alone_.extract(address);
+    if (block.empty()) return true;  // closed meanwhile
+    region = block.mapped().region;
   }
   const bool freed = backing_.free_region(region).ok();
   const std::lock_guard lock(engine_mutex_);
   if (freed) {
     backing_.remove(region);
   } else {
-    alone_[address] = {region, nullptr, nullptr, 0, false, false};
+    block.mapped() = {region, nullptr, nullptr, 0, false, false};
+    alone_.insert(std::move(block));
   }
   return freed;
 }

@@ -98,6 +98,8 @@ std::string_view to_string(Misuse misuse) noexcept {
       return "write behind the end";
     case Misuse::use_after_free:
       return "write after free";
+    case Misuse::no_host_memory:
+      return "no host memory";
   }
   return "unknown misuse";
 }
@@ -184,6 +186,7 @@ std::size_t Pool::Impl::trim(std::size_t keep) {
   if (closed()) return 0;
   const std::size_t before = backing_.held().current();
   if (watch_ != nullptr) discharge(0);
+  make_up(nullptr);
   while (wait_for_oldest()) {
   }
   poll_everybody();
@@ -210,6 +213,7 @@ std::size_t Pool::Impl::decay() {
 
 void Pool::Impl::close() noexcept {
   if (watch_ != nullptr && !closed()) discharge(0);
+  if (!closed()) make_up(nullptr);
   if (closed_.exchange(true)) return;
   // Whoever is inside has the locks; whoever comes later sees that the pool is closed.
   std::vector<std::string> lines;

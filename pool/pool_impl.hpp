@@ -23,6 +23,7 @@
 #include "pool/deferred.hpp"
 #include "pool/huge_pages.hpp"
 #include "pool/latency.hpp"
+#include "pool/postponed.hpp"
 #include "pool/size_classes.hpp"
 #include "pool/span_block.hpp"
 #include "pool/span_engine.hpp"
@@ -113,6 +114,11 @@ class Pool::Impl {
     return reinterpret_cast<void*>(block.address);
   }
   void* allocate_span(const Request& request, StreamState& state, StreamId stream);
+  void* settle_span(const Request& request, ExtentId id, StreamState& state, StreamId stream,
+                    Rung rung);
+  SpanBlock& make_block(ExtentId id, StreamState& state);
+  void stock(const Request& request, StreamState& state) noexcept;
+  bool trade(const Request& request, StreamState& state);
   bool unpark(StreamState& state);
   bool park_fewer(StreamState& state);
   bool give_back_parked(StreamState& state, unsigned count);
@@ -127,7 +133,7 @@ class Pool::Impl {
            point_pays(state, every);
   }
   [[nodiscard]] bool point_pays(StreamState& state, std::uint32_t every) const noexcept;
-  void record_point(StreamState& state);
+  void record_point(StreamState& state) noexcept;
   bool is_scattered(StreamState& state) const;
 
   // streams.cpp ----------------------------------------------------------------------------------
@@ -147,6 +153,8 @@ class Pool::Impl {
   StreamState& new_state(StreamId stream);
   /// Everything with something pending. A snapshot.
   std::vector<StreamState*> open_states() const;
+  /// The open state with the next higher owner number; null if there is none.
+  [[nodiscard]] StreamState* next_open(Owner after) const noexcept;
   [[nodiscard]] StreamState* state_by_owner(Owner owner) const;
   /// False if the stream's last point could not be recorded; nothing has changed then.
   bool retire(StreamId stream);
@@ -186,18 +194,20 @@ class Pool::Impl {
   }
 
   // arenas.cpp -----------------------------------------------------------------------------------
-  /// The arenas of a stream, which are nobody's from here on.
-  std::vector<StreamState*> take_arenas(StreamId stream);
+  /// An arena of a stream, which is nobody's from here on; null if there is none.
+  StreamState* take_arena(StreamId stream);
   void inherit(StreamState& arena, StreamState& state, const Point* recorded);
   void close_arena(StreamState& arena, StreamState& state, const Point* recorded);
 
   // ladder.cpp -----------------------------------------------------------------------------------
   /// Climbs the ladder: times each rung and remembers which were tried.
   class Climb;
-  /// A used extent of `request.span` bytes for the stream; kNoExtent if a carrier of the stream has
-  /// room by now. Throws OutOfMemory. No lock is held.
+  /// A used extent of `request.span` bytes for the stream, whose search found none; kNoExtent if a
+  /// carrier of the stream has room by now, or a fitting span is parked. Throws OutOfMemory. No
+  /// lock is held.
   ExtentId obtain(const Request& request, StreamState& state, Rung* rung);
   ExtentId search(const Request& request, StreamState& state);
+  ExtentId find_and_take(const Request& request, StreamState& state);
   ExtentId steal(const Request& request, StreamState& state);
   ExtentId claim_from_others(const Request& request, const StreamState& state,
                              const std::vector<Owner>& without, std::vector<Piece>& pieces);
@@ -274,7 +284,8 @@ class Pool::Impl {
   /// What waited for several streams and waits no longer becomes free.
   bool release_deferred(bool regions);
   /// The block waits for its uses and for the stream that freed it.
-  void defer(Deferred deferred);
+  void defer(DeferredFrees::Blocks one) noexcept;
+  DeferredFrees::Blocks take_uses(Address address) noexcept;
   /// A used extent becomes free; whether that left a mapping wholly idle. REQUIRES: the engine
   /// lock.
   bool free_range(ExtentId id, Stamp stamp);
@@ -284,14 +295,20 @@ class Pool::Impl {
   Misuse release_block(void* pointer, StreamId stream, std::size_t bytes);
   Misuse release_live(void* pointer, StreamId stream, std::size_t bytes);
   Misuse record_live_use(const void* pointer, StreamId stream);
+  void tell_misuse(Misuse misuse, const void* pointer, StreamId stream, std::size_t bytes);
   /// What a pointer is that is no live block. REQUIRES: the engine lock.
   [[nodiscard]] Misuse classify(Address address) const;
+
+  // postponed.cpp --------------------------------------------------------------------------------
+  Misuse release_or_postpone(const PostponedFrees::Free& free) noexcept;
+  bool make_up(const StreamId* of) noexcept;
 
   // watched.cpp ----------------------------------------------------------------------------------
   // With debug modes or call stacks on, everything goes through these.
   void* allocate_watched(std::size_t bytes, StreamId stream, const AllocateOptions& options);
   void* allocate_guarded(std::size_t bytes, StreamId stream, const AllocateOptions& options);
   Misuse release_watched(void* pointer, StreamId stream, std::size_t bytes);
+  [[nodiscard]] bool is_alone(Address address) const;
   Misuse release_guarded(Address address, StreamId stream, std::size_t bytes);
   /// Frees blocks in quarantine until at most `keep` bytes are there; with `of` only those that
   /// were freed on that stream. Whether there were any.
@@ -363,8 +380,9 @@ class Pool::Impl {
   SpanBlocks blocks_;       // engine_mutex_ but for look-ups
   Address high_water_ = 0;  // engine_mutex_; end of what was ever mapped
   // engine_mutex_; streams that use a live block beside the one that will free it.
-  std::unordered_map<Address, std::vector<Use>> uses_;
-  DeferredFrees deferred_;            // engine_mutex_
+  std::unordered_map<Address, DeferredFrees::Blocks> uses_;
+  DeferredFrees deferred_;  // engine_mutex_
+  PostponedFrees postponed_;
   std::map<Address, Alone> alone_;    // engine_mutex_; passthrough only
   std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
 

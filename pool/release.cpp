@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <new>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -50,7 +51,8 @@ bool Pool::Impl::free_range(ExtentId id, Stamp stamp) {
          backing_.last_inside(range.address, range.end()) != nullptr;
 }
 
-void Pool::Impl::defer(Deferred deferred) {
+void Pool::Impl::defer(DeferredFrees::Blocks one) noexcept {
+  Deferred& deferred = one.front();
   StreamState* freed_on = deferred.freed_on;
   std::vector<Use>& uses = deferred.uses;
   if (std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
@@ -84,7 +86,7 @@ void Pool::Impl::defer(Deferred deferred) {
     freed_on->deferred += deferred.bytes;
     deferred_bytes_ += deferred.bytes;
     ++deferred.user->awaited;
-    deferred_.add(std::move(deferred));
+    deferred_.add(std::move(one));
     sample_levels();
   }
   for (std::size_t i = 0; i < count; ++i) record_point(*due[i]);
@@ -122,13 +124,25 @@ bool Pool::Impl::release_deferred(bool regions) {
 
 Misuse Pool::Impl::record_use(const void* pointer, StreamId stream) noexcept {
   if (pointer == nullptr) return Misuse::none;
-  Misuse misuse = Misuse::none;
-  if (watch_ != nullptr) misuse = watch_->share(reinterpret_cast<Address>(pointer));
-  if (misuse == Misuse::none) misuse = record_live_use(pointer, stream);
-  if (recorder_ != nullptr && misuse == Misuse::none) [[unlikely]] {
-    recorder_->used(reinterpret_cast<Address>(pointer), stream);
+  try {
+    Misuse misuse = Misuse::none;
+    if (watch_ != nullptr) misuse = watch_->share(reinterpret_cast<Address>(pointer));
+    if (misuse == Misuse::none) misuse = record_live_use(pointer, stream);
+    if (recorder_ != nullptr && misuse == Misuse::none) [[unlikely]] {
+      recorder_->used(reinterpret_cast<Address>(pointer), stream);
+    }
+    return counted(misuse);
+  } catch (const std::bad_alloc&) {
+    return counted(Misuse::no_host_memory);
   }
-  return counted(misuse);
+}
+
+// A block that is shared, for `defer`. REQUIRES: the engine lock.
+DeferredFrees::Blocks Pool::Impl::take_uses(Address address) noexcept {
+  const auto found = uses_.find(address);
+  DeferredFrees::Blocks one = std::move(found->second);
+  uses_.erase(found);
+  return one;
 }
 
 Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
@@ -156,8 +170,18 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
     if (!alone->second.live) return Misuse::double_free;
     shared = &alone->second.shared;
   }
+  constexpr std::size_t kFurther = 2;  // the free adds its own stream, and an arena
+  const auto [place, fresh] = uses_.try_emplace(address);
+  try {
+    if (fresh) place->second = DeferredFrees::make(1 + kFurther);
+    std::vector<Use>& known = place->second.front().uses;
+    if (known.capacity() <= known.size() + kFurther) known.reserve(2 * known.capacity());
+  } catch (...) {
+    if (fresh) uses_.erase(place);
+    throw;
+  }
   *shared = true;
-  std::vector<Use>& uses = uses_[address];
+  std::vector<Use>& uses = place->second.front().uses;
   // One use for each record: an earlier stream of the record has passed its last point, since the
   // record stands for another one now.
   const auto known =
@@ -197,12 +221,22 @@ Misuse Pool::Impl::classify(Address address) const {
 
 void Pool::Impl::report_misuse(Misuse misuse, const void* pointer, StreamId stream,
                                std::size_t bytes) noexcept {
+  try {
+    tell_misuse(misuse, pointer, stream, bytes);
+  } catch (const std::bad_alloc&) {
+    log("pool: misuse, and no host memory to say more of it");
+  }
+  if (config_.on_misuse == MisusePolicy::abort) std::abort();
+}
+
+void Pool::Impl::tell_misuse(Misuse misuse, const void* pointer, StreamId stream,
+                             std::size_t bytes) {
   char address[32];
   std::snprintf(address, sizeof address, "%p", pointer);
   std::string line = "pool: " + std::string(to_string(misuse)) + " at " + address +
                      ", freed on stream " + std::to_string(stream);
   if (bytes != 0) line += " as " + std::to_string(bytes) + " bytes";
-  if (watch_ != nullptr && misuse >= Misuse::buffer_overrun) {
+  if (watch_ != nullptr && (misuse == Misuse::buffer_overrun || misuse == Misuse::use_after_free)) {
     line += watch_->damage(reinterpret_cast<Address>(pointer));
   }
   MisuseHandler handler;
@@ -215,7 +249,6 @@ void Pool::Impl::report_misuse(Misuse misuse, const void* pointer, StreamId stre
   } else {
     log(line);
   }
-  if (config_.on_misuse == MisusePolicy::abort) std::abort();
 }
 
 }  // namespace forebay::pool

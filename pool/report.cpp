@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <new>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -17,7 +18,11 @@ const char* shown_tag(const char* tag) { return tag == nullptr ? "(untagged)" : 
 }  // namespace
 
 void Pool::Impl::log(std::string_view line) const noexcept {
-  if (log_) log_(line);
+  if (!log_) return;
+  try {
+    log_(line);
+  } catch (const std::bad_alloc&) {  // a line is what can be done without
+  }
 }
 
 // REQUIRES: the engine lock.
@@ -90,7 +95,7 @@ PoolStats Pool::Impl::stats() {
   stats.address_range = config_.address_range;
   stats.host_metadata = records_.bytes() + engine_.metadata_bytes() + index_.metadata_bytes() +
                         blocks_.metadata_bytes() + deferred_.metadata_bytes() +
-                        uses_.size() * (sizeof(Address) + sizeof(std::vector<Use>) + sizeof(Use)) +
+                        uses_.size() * (sizeof(Address) + sizeof(Deferred) + 3 * sizeof(Use)) +
                         sizeof *this + (recorder_ == nullptr ? 0 : recorder_->metadata_bytes());
   if (watch_ != nullptr) {
     watch_->count(stats.debug);

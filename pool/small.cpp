@@ -241,11 +241,12 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
                                  StreamId stream, std::size_t bytes, bool* again) {
   StreamState* owner = nullptr;
   StreamState* user = nullptr;
+  const char* tag = nullptr;
   SmallCache::Block block{carrier, 0};
   std::size_t requested = 0, allocated = 0;
   ClassKey key = 0;
   bool record = false;
-  std::vector<Use> uses;
+  DeferredFrees::Blocks waits;
   enum class Way { own, foreign, deferred } way = Way::own;
   {
     const StateLock lock = lock_owner(*carrier, &owner);
@@ -259,19 +260,19 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
     const Slot& slot = *place.slot;
     block.index = place.index;
     user = slot.user;
+    tag = slot.tag;
     requested = slot.requested;
     key = class_of(*carrier, slot.order);
     allocated = router_.block_bytes(key);
     const bool keeps = owner->keeps.load(std::memory_order_relaxed);
     if (slot.shared) {
-      const std::lock_guard engine_lock(engine_mutex_);
-      const auto found = uses_.find(address);
-      uses = std::move(found->second);
-      uses_.erase(found);
-    }
-    // An arena's block that another stream frees waits for that stream before it goes home.
-    if (!uses.empty() || (keeps && owner->stream != stream)) {
       way = Way::deferred;
+      const std::lock_guard engine_lock(engine_mutex_);
+      waits = take_uses(address);
+    } else if (keeps && owner->stream != stream) {
+      // An arena's block that another stream frees waits for that stream before it goes home.
+      way = Way::deferred;
+      waits = DeferredFrees::make(1);
     } else if (owner != &state && !keeps) {
       way = Way::foreign;
     }
@@ -289,14 +290,26 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
     }
   }
   if (way == Way::foreign) {
-    const std::lock_guard lock(state.mutex);
+    StateLock lock(state.mutex);
     if (!state.open) return Misuse::none;  // the pool was closed meanwhile
+    try {
+      state.cache.add_foreign(
+          key, {carrier, block.index, state.next_point, static_cast<std::uint32_t>(allocated)});
+    } catch (...) {
+      lock.unlock();
+      const StateLock again_lock = lock_owner(*carrier, &owner);
+      if (owner != nullptr) owner->cache.occupy_lent(block, user, requested, tag);
+      throw;
+    }
     ++state.uncovered;
     record = point_due(state, false);
-    state.cache.add_foreign(
-        key, {carrier, block.index, state.next_point, static_cast<std::uint32_t>(allocated)});
   } else if (way == Way::deferred) {
-    defer({kNoExtent, block, 0, allocated, &state, user, std::move(uses)});
+    Deferred& one = waits.front();
+    one.small = block;
+    one.bytes = allocated;
+    one.freed_on = &state;
+    one.user = user;
+    defer(std::move(waits));
   }
   // Last, so that `user` is not closed before.
   account_foreign(state, *user, requested, allocated);

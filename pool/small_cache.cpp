@@ -68,9 +68,8 @@ Carrier* SmallCache::spare(Carrier* page) noexcept {
   return gone != nullptr && gone->in_use == 0 ? gone : nullptr;
 }
 
-void SmallCache::add(Carrier* carrier) {
-  carriers_.push_back(carrier);
-  carrier->position = carriers_.size() - 1;
+void SmallCache::add(Carrier* carrier) noexcept {
+  carriers_.add(carrier);
   ClassCounts& counts = counts_of(*carrier);
   ++counts.carriers;
   counts.bytes += carrier->bytes;
@@ -90,9 +89,7 @@ void SmallCache::add(Carrier* carrier) {
 }
 
 void SmallCache::remove(Carrier* carrier) noexcept {
-  carriers_[carrier->position] = carriers_.back();
-  carriers_[carrier->position]->position = carrier->position;
-  carriers_.pop_back();
+  carriers_.remove(carrier);
   ClassCounts& counts = counts_of(*carrier);
   --counts.carriers;
   counts.bytes -= carrier->bytes;
@@ -118,9 +115,10 @@ Carrier* SmallCache::with_room(ClassKey key) const noexcept {
 }
 
 Carrier* SmallCache::any_empty() const noexcept {
-  const auto found = std::find_if(carriers_.begin(), carriers_.end(),
-                                  [](const Carrier* carrier) { return carrier->in_use == 0; });
-  return found == carriers_.end() ? nullptr : *found;
+  for (Carrier* carrier : carriers_) {
+    if (carrier->in_use == 0) return carrier;
+  }
+  return nullptr;
 }
 
 bool SmallCache::take_foreign(ClassKey key, Foreign* foreign) noexcept {
@@ -139,22 +137,24 @@ void SmallCache::add_foreign(ClassKey key, const Foreign& foreign) {
   note_pending(static_cast<std::int64_t>(foreign.bytes));
 }
 
-void SmallCache::complete(Point passed, std::vector<Foreign>* home) {
+std::size_t SmallCache::complete(Point passed, std::span<Foreign> home) noexcept {
   while (queue_head_ != nullptr && queue_head_->last_point <= passed) {
     Carrier* carrier = queue_head_;
     unqueue(carrier);
     note_pending(-static_cast<std::int64_t>(carrier->pending));
     carrier->complete();
   }
-  if (foreign_count_ == 0) return;
+  std::size_t count = 0;
+  if (foreign_count_ == 0) return count;
   for (Ring<Foreign>& ring : foreign_) {
-    while (!ring.empty() && ring.front().point <= passed) {
-      home->push_back(ring.pop_front());
+    while (count < home.size() && !ring.empty() && ring.front().point <= passed) {
+      home[count] = ring.pop_front();
       --foreign_count_;
-      foreign_bytes_ -= home->back().bytes;
-      note_pending(-static_cast<std::int64_t>(home->back().bytes));
+      foreign_bytes_ -= home[count].bytes;
+      note_pending(-static_cast<std::int64_t>(home[count++].bytes));
     }
   }
+  return count;
 }
 
 std::uint64_t SmallCache::stranded() const noexcept {
@@ -192,10 +192,14 @@ std::string SmallCache::validate() const {
   std::array<std::uint64_t, kMaxOrders> free_orders{};
   std::uint64_t pending = 0, stranded = 0;
   std::size_t queued = 0, listed = 0;
-  for (std::size_t i = 0; i < carriers_.size(); ++i) {
-    const Carrier* carrier = carriers_[i];
+  std::size_t known = 0;
+  for (const Carrier* carrier : carriers_) {
+    if (++known > carriers_.size()) return "cache: more carriers than were counted";
+    const Carrier* after = carrier->list_next;
+    if (after != nullptr && after->list_previous != carrier) {
+      return "cache: a carrier does not know its place";
+    }
     if (std::string lie = carrier->validate(); !lie.empty()) return lie;
-    if (carrier->position != i) return "cache: a carrier does not know its place";
     pending += carrier->pending;
     stranded += free_bytes(*carrier) - carrier->pending;
     queued += carrier->queued ? 1 : 0;
@@ -214,7 +218,7 @@ std::string SmallCache::validate() const {
       if (page->listed == page->full()) return "cache: a page is listed wrongly";
     } else {
       const auto* chunk = static_cast<const BuddyChunk*>(carrier);
-      for (unsigned of = 0; of < kMaxOrders; ++of) free_orders[of] += chunk->free_blocks(of);
+      for (unsigned o = 0; o < kMaxOrders; ++o) free_orders[o] += chunk->free_blocks(o);
     }
   }
   if (free_orders != free_orders_) return "cache: free buddy blocks differ from their count";
@@ -247,7 +251,7 @@ std::string SmallCache::validate() const {
     if (!one.block) continue;
     ++parked;
     const Carrier* carrier = one.block.carrier;
-    if (carrier->position >= carriers_.size() || carriers_[carrier->position] != carrier) {
+    if (!carriers_.has(carrier)) {
       return "cache: a parked block lies in a carrier of another cache";
     }
     if (carrier->slot(one.block.index).state != SlotState::away) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -179,7 +180,7 @@ class SmallCache {
                : static_cast<const BuddyChunk&>(carrier).leaf_bytes() << carrier.slot(index).order;
   }
 
-  void add(Carrier* carrier);
+  void add(Carrier* carrier) noexcept;
   void remove(Carrier* carrier) noexcept;
   /// A carrier with a free block of the class, null if there is none.
   [[nodiscard]] Carrier* with_room(ClassKey key) const noexcept;
@@ -188,13 +189,15 @@ class SmallCache {
 
   /// A foreign block of the class, the latest freed one.
   [[nodiscard]] bool take_foreign(ClassKey key, Foreign* foreign) noexcept;
+  /// Throws std::bad_alloc; nothing has changed then.
   void add_foreign(ClassKey key, const Foreign& foreign);
   /// What was freed up to `passed` is free for everybody; foreign blocks of that kind are moved to
-  /// `home`.
-  void complete(Point passed, std::vector<Foreign>* home);
+  /// `home`, as many as have room there. Returns their number; if that is all room, there may be
+  /// more.
+  std::size_t complete(Point passed, std::span<Foreign> home) noexcept;
 
   [[nodiscard]] std::uint64_t pending() const noexcept { return pending_; }
-  [[nodiscard]] const std::vector<Carrier*>& carriers() const noexcept { return carriers_; }
+  [[nodiscard]] const CarrierList& carriers() const noexcept { return carriers_; }
   [[nodiscard]] std::size_t foreign_blocks() const noexcept { return foreign_count_; }
   /// [class] of slabs; the last one is of all buddy chunks.
   [[nodiscard]] const std::array<ClassCounts, kSlabClasses + 1>& counts() const noexcept {
@@ -279,7 +282,7 @@ class SmallCache {
   unsigned parked_count_ = 0;
   Carrier* queue_head_ = nullptr;  // with something pending, by last_point
   Carrier* queue_tail_ = nullptr;
-  std::vector<Carrier*> carriers_;
+  CarrierList carriers_;
   std::array<Ring<Foreign>, kClassKeys> foreign_;
   std::size_t foreign_count_ = 0;
   std::uint64_t foreign_bytes_ = 0;

@@ -14,11 +14,12 @@ namespace forebay::pool {
 /// A block that is an extent of its own.
 ///
 /// Thread safety: `user` says whose mutex guards the rest. Under the engine lock it becomes a
-/// stream with that stream's mutex held, and nobody once the block was freed; so whoever locks has
-/// to look again. While it is not null, the extent is a used one and the index knows the block. A
+/// stream with that stream's mutex held, and nobody once the block was freed; another stream that
+/// frees the block becomes its user with the former one's mutex held. So whoever locks has to look
+/// again. While it is not null, the extent is a used one and the index knows the block. A
 /// line of the processor's cache each, since blocks of different streams lie side by side.
 struct alignas(64) SpanBlock {
-  std::atomic<StreamState*> user{nullptr};  // who allocated it; null: this is no block
+  std::atomic<StreamState*> user{nullptr};  // who allocated or freed it; null: this is no block
   std::atomic<bool> freed{false};           // parked by the user's cache, or on its way
   bool shared = false;                      // other streams use it too
   ExtentId id = kNoExtent;

@@ -59,9 +59,32 @@ class SpanCache {
     count_ -= count;
   }
 
+  /// Whether a span of exactly `bytes` at a multiple of `alignment` is parked.
+  [[nodiscard]] bool has(std::size_t bytes, std::size_t alignment) const noexcept {
+    return std::any_of(entries_.begin(), entries_.begin() + count_,
+                       [&](const Entry& entry) { return fits(entry, bytes, alignment); });
+  }
+  /// The oldest such span if its free has passed.
+  [[nodiscard]] bool take_passed(std::size_t bytes, std::size_t alignment, Point passed,
+                                 Entry* taken) noexcept {
+    const auto end = entries_.begin() + count_;
+    const auto found = std::find_if(
+        entries_.begin(), end, [&](const Entry& entry) { return fits(entry, bytes, alignment); });
+    if (found == end || found->point > passed) return false;
+    *taken = *found;
+    std::move(found + 1, end, found);
+    --count_;
+    note(-static_cast<std::int64_t>(bytes));
+    return true;
+  }
+
   Delta pending_delta;
 
  private:
+  [[nodiscard]] static bool fits(const Entry& entry, std::size_t bytes,
+                                 std::size_t alignment) noexcept {
+    return entry.bytes == bytes && (entry.address & (alignment - 1)) == 0;
+  }
   void note(std::int64_t change) noexcept {
     pending_ += static_cast<std::uint64_t>(change);
     pending_delta.add(change);

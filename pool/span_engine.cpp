@@ -17,12 +17,18 @@ void SpanEngine::open_owner(Owner owner) {
 
 // Records ----------------------------------------------------------------------------------------
 
-ExtentId SpanEngine::new_extent() {
+void SpanEngine::reserve(std::size_t extents) {
+  while (unused_count_ + extents_.size() * kChunk - extents_end_ < extents) {
+    extents_.push_back(std::make_unique<Extent[]>(kChunk));
+  }
+}
+
+ExtentId SpanEngine::new_extent() noexcept {
   ExtentId id = unused_;
   if (id != 0) {
     unused_ = at(id).next;
+    --unused_count_;
   } else {
-    if (extents_end_ % kChunk == 0) extents_.push_back(std::make_unique<Extent[]>(kChunk));
     id = extents_end_++;
   }
   at(id) = Extent{};
@@ -37,6 +43,7 @@ void SpanEngine::drop(ExtentId id) {
   extent.bytes = 0;
   extent.next = unused_;
   unused_ = id;
+  ++unused_count_;
   --counts_.extents;
 }
 
@@ -315,6 +322,7 @@ void SpanEngine::pieces(const Fit& fit, std::size_t bytes, std::vector<Piece>& o
 // Commits ----------------------------------------------------------------------------------------
 
 ExtentId SpanEngine::take(const Fit& fit, std::size_t bytes) {
+  reserve(2);
   const Address end = fit.address + bytes;
   ExtentId used = fit.first;
   ExtentId queue_after = at(used).queue_previous;
@@ -427,6 +435,7 @@ ExtentId SpanEngine::put_back(ExtentId id, const std::vector<Piece>& pieces) {
 
 ExtentId SpanEngine::split(ExtentId id, std::size_t bytes) {
   if (at(id).bytes == bytes) return kNoExtent;
+  reserve(1);
   const ExtentId rest = insert_after(id, at(id).address + bytes, at(id).bytes - bytes);
   at(id).bytes = bytes;
   return rest;
@@ -445,22 +454,28 @@ void SpanEngine::complete(Owner owner, Point passed) {
 }
 
 void SpanEngine::restamp(Owner from, Stamp stamp) {
-  // Detached first: with the same owner the queue would never empty.
-  std::vector<ExtentId> ids;
-  for (ExtentId id = owners_[from]->queue_head; id != 0; id = at(id).queue_next) ids.push_back(id);
-  for (const ExtentId id : ids) delist(id);
-  for (const ExtentId id : ids) {
+  // Detached first, into a chain of their own: with the same owner the queue would never empty.
+  ExtentId first = 0, last = 0;
+  while (owners_[from]->queue_head != 0) {
+    const ExtentId id = owners_[from]->queue_head;
+    delist(id);
     at(id).stamp = stamp;
     at(id).since = stamp.point;
     at(id).state = ExtentState::used;  // so that no neighbour joins it before its turn
+    at(id).queue_next = 0;
+    (last == 0 ? first : at(last).queue_next) = id;
+    last = id;
   }
-  for (const ExtentId id : ids) {
+  while (first != 0) {
+    const ExtentId id = first;
+    first = at(id).queue_next;
     at(id).state = ExtentState::free;
     settle(id);
   }
 }
 
 ExtentId SpanEngine::take_hole(ExtentId hole, Address address, std::size_t bytes) {
+  reserve(2);
   unlink_bin(hole);
   counts_.holes -= bytes;
   counts_.used += bytes;

@@ -63,11 +63,11 @@ struct SpanCounts {
 /// Address ranges in one doubly linked list for each island (an island is a range of addresses that
 /// may be cut and joined freely), and bins of the free ones for each owner.
 ///
-/// A search changes nothing and may fail; a commit (`take`, `free` …) cannot fail but for host
-/// memory. Costs: a search looks at no more than kProbe ranges in each of kProbeBins bins; commits
-/// are O(1), but that a range with an older point than the latest of its owner passes those with
-/// later ones. `find_run`, which joins ranges of different stamps, walks as far as its budget.
-/// Not thread-safe; the pool's engine lock guards it.
+/// A search changes nothing and may fail. Only commits that cut ranges (`take`, `take_hole`,
+/// `split`) may lack host memory, and change nothing then. Costs: a search looks at no more than
+/// kProbe ranges in each of kProbeBins bins; commits are O(1), but that a range with an older point
+/// than the latest of its owner passes those with later ones. `find_run`, which joins ranges of
+/// different stamps, walks as far as its budget. Not thread-safe; the pool's engine lock guards it.
 ///
 /// Invariants:
 ///  1. The extents of an island tile it; all sizes and addresses are multiples of kSpanUnit.
@@ -243,7 +243,9 @@ class SpanEngine {
     return extent.state == ExtentState::free &&
            (extent.stamp.owner == kEverybody || extent.stamp.owner == owner);
   }
-  ExtentId new_extent();
+  /// Makes sure of records for so many new extents. Throws std::bad_alloc.
+  void reserve(std::size_t extents);
+  ExtentId new_extent() noexcept;
   void drop(ExtentId id);
   [[nodiscard]] const OwnerState* find_owner(Owner owner) const noexcept {
     return owner < owners_.size() ? owners_[owner].get() : nullptr;
@@ -289,8 +291,9 @@ class SpanEngine {
 
   std::vector<std::unique_ptr<Extent[]>> extents_;  // chunks that never move; [0][0] is no extent
   ExtentId unused_ = 0;                             // records to use again, linked by `next`
-  ExtentId extents_end_ = 0;                        // the first record never used
-  std::vector<ExtentId> islands_;                   // their first extents
+  std::size_t unused_count_ = 0;
+  ExtentId extents_end_ = 0;       // the first record never used
+  std::vector<ExtentId> islands_;  // their first extents
   std::vector<std::unique_ptr<OwnerState>> owners_;
   std::size_t cell_;
   Bins holes_;

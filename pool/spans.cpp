@@ -1,5 +1,6 @@
 // Large blocks: spans of their own, from the stream's cache or from the engine.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "pool/hit_path.hpp"
@@ -46,25 +47,58 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
     }
   }
   unpark(state);
-  bool tick = false;
-  {
-    const std::lock_guard lock(state.mutex);
-    const std::lock_guard engine_lock(engine_mutex_);
-    tick = is_scattered(state);
-    if (tick) state.span_calls = 0;
+  // One look at the engine for all of it where that will do, since others want it too.
+  const auto settle = [&](ExtentId id, Rung rung) {
+    void* block = settle_span(request, id, state, stream, rung);
+    if (block != nullptr) stock(request, state);
+    return block;
+  };
+  for (bool ticked = false;; ticked = true) {
+    StateLock lock(state.mutex);
+    std::unique_lock engine_lock(engine_mutex_);
+    if (!ticked && is_scattered(state)) {
+      state.span_calls = 0;
+      engine_lock.unlock();
+      lock.unlock();
+      record_point(state);
+      continue;
+    }
+    const ExtentId id = find_and_take(request, state);
+    if (id != kNoExtent) return settle(id, Rung::cache);
+    break;
   }
-  if (tick) record_point(state);
   Rung rung = Rung::cache;
   const ExtentId id = obtain(request, state, &rung);
-  if (id == kNoExtent) return nullptr;
   const std::lock_guard lock(state.mutex);
+  if (id == kNoExtent) {
+    return !serves(state, stream) ? nullptr
+                                  : HitPath::unpark(*this, request.bytes, request.span,
+                                                    request.alignment, request.tag, state, rung);
+  }
   const std::lock_guard engine_lock(engine_mutex_);
+  return settle(id, rung);
+}
+
+// A used extent becomes a live block; null if the state does not stand for the stream any more.
+// REQUIRES: the stream's mutex and the engine lock.
+void* Pool::Impl::settle_span(const Request& request, ExtentId id, StreamState& state,
+                              StreamId stream, Rung rung) {
   if (closed()) throw ClosedError("pool: allocate after the pool was closed");
   if (!serves(state, stream)) {
     ++state.uncovered;
     engine_.free(id, {state.owner, state.next_point});
     return nullptr;
   }
+  SpanBlock& block = make_block(id, state);
+  void* pointer = hand_out(block, request.bytes, request.tag, state, rung);
+  block.user.store(&state, std::memory_order_release);
+  sample_levels();
+  return pointer;
+}
+
+// A used extent becomes a block, which is nobody's yet. Throws std::bad_alloc; the extent is free
+// then. REQUIRES: the stream's mutex and the engine lock.
+SpanBlock& Pool::Impl::make_block(ExtentId id, StreamState& state) {
   SpanEngine::Extent& extent = engine_.at(id);
   try {
     blocks_.make(id);
@@ -79,10 +113,62 @@ void* Pool::Impl::allocate_span(const Request& request, StreamState& state, Stre
   block.id = id;
   block.address = extent.address;
   block.bytes = extent.bytes;
-  void* pointer = hand_out(block, request.bytes, request.tag, state, rung);
-  block.user.store(&state, std::memory_order_release);
-  sample_levels();
-  return pointer;
+  return block;
+}
+
+// Where other streams free what this one allocates, its cache would never have anything, and each
+// allocation would go to the engine: so it takes as many spans at once as others have freed since
+// it last did. REQUIRES: the stream's mutex and the engine lock.
+void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
+  const unsigned most = config_.parked_spans / 2;
+  unsigned wanted =
+      std::min(std::exchange(state.drained, 0), most - std::min(most, state.spans.size()));
+  if (state.keeps.load(std::memory_order_relaxed)) return;
+  try {
+    for (; wanted > 0; --wanted) {
+      const ExtentId id = find_and_take(request, state);
+      if (id == kNoExtent) return;
+      // What was not everybody's is ordered for this stream alone.
+      const Point point = engine_.at(id).clean ? 0 : state.next_point;
+      SpanBlock& block = make_block(id, state);
+      block.requested = block.bytes;
+      block.shared = false;
+      block.freed.store(true, std::memory_order_relaxed);
+      block.user.store(&state, std::memory_order_release);
+      state.uncovered += point == 0 ? 0 : 1;
+      state.spans.park({block.bytes, block.address, id, point});
+    }
+  } catch (const std::bad_alloc&) {  // one by one, then
+  }
+}
+
+// Spans of exactly the size that others have parked and are done with: they move from cache to
+// cache, and the engine, which all share, need not know. Whether there were any.
+bool Pool::Impl::trade(const Request& request, StreamState& state) {
+  if (request.key != kSpanClass || state.keeps.load(std::memory_order_relaxed)) return false;
+  const std::size_t bytes = request.span, alignment = request.alignment;
+  for (StreamState* other = next_open(0); other != nullptr; other = next_open(other->owner)) {
+    if (other == &state || other->keeps.load(std::memory_order_relaxed)) continue;
+    {
+      const std::lock_guard lock(other->mutex);
+      if (!other->spans.has(bytes, alignment)) continue;
+    }
+    if (awaits_points(*other) && clockwork_.poll(*other)) complete(*other);
+    const bool first = state.owner < other->owner;
+    const std::lock_guard lower(first ? state.mutex : other->mutex);
+    const std::lock_guard upper(first ? other->mutex : state.mutex);
+    if (!state.open || !other->open) return false;
+    const Point passed = other->passed.load(std::memory_order_acquire);
+    SpanCache::Entry entry;
+    while (state.spans.size() <= config_.parked_spans / 2 &&
+           other->spans.take_passed(bytes, alignment, passed, &entry)) {
+      blocks_.at(entry.id).user.store(&state, std::memory_order_release);
+      entry.point = 0;
+      state.spans.park(entry);
+    }
+    if (state.spans.has(bytes, alignment)) return true;
+  }
+  return false;
 }
 
 // Sends home what a stream has parked; whether there was any.
@@ -161,31 +247,50 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     }
   }
   StreamState* user = nullptr;
-  std::vector<Use> uses;
+  DeferredFrees::Blocks waits;
   ExtentId id = kNoExtent;
   std::size_t requested = 0, allocated = 0;
+  bool keeps = false, moves = false;
   {
     StateLock lock;
     Misuse misuse = Misuse::none;
     SpanBlock* block = lock_live_span(address, bytes, &lock, &misuse, again);
     if (block == nullptr) return misuse;
-    block->freed.store(true, std::memory_order_relaxed);  // nobody else frees it from here on
     user = block->user.load(std::memory_order_relaxed);
+    keeps = user->keeps.load(std::memory_order_relaxed);
+    if (block->shared) {
+      const std::lock_guard engine_lock(engine_mutex_);
+      waits = take_uses(address);
+    } else if (keeps && user->stream != stream) {
+      // An arena's block that another stream frees waits for that stream before it goes home.
+      waits = DeferredFrees::make(1);
+    }
+    block->freed.store(true, std::memory_order_relaxed);  // nobody else frees it from here on
     id = block->id;
     requested = block->requested;
     allocated = block->bytes;
-    if (block->shared) {
-      const std::lock_guard engine_lock(engine_mutex_);
-      const auto found = uses_.find(address);
-      uses = std::move(found->second);
-      uses_.erase(found);
+    moves = waits.empty() && !keeps && !state.keeps.load(std::memory_order_relaxed);
+    if (moves) {
+      user->drained += user == &state ? 0 : 1;
+      block->user.store(&state, std::memory_order_release);
     }
   }
-  // An arena's block that another stream frees waits for that stream before it goes home.
-  const bool keeps = user->keeps.load(std::memory_order_relaxed);
-  const bool deferred = !uses.empty() || (keeps && user->stream != stream);
+  const bool deferred = !waits.empty();
   bool record = false;
-  {
+  if (moves) {
+    // It is this stream's from here on, which parks it like its own: so the engine, which all
+    // share, sees many of them at once.
+    const std::lock_guard lock(state.mutex);
+    if (!state.open) return Misuse::none;  // the pool was closed meanwhile
+    --state.counters.span_blocks;
+    state.counters.span_bytes -= allocated;
+    ++state.uncovered;
+    state.wanted = true;
+    state.spans.park({allocated, address, id, state.next_point});
+    if (state.spans.size() > config_.parked_spans) record = park_fewer(state);
+    record |= point_due(state, allocated >= traits_.granularity);
+    if (record) state.span_calls = 0;
+  } else {
     const std::lock_guard lock(state.mutex);
     const std::lock_guard engine_lock(engine_mutex_);
     if (closed()) return Misuse::none;
@@ -205,7 +310,14 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     }
   }
   // Before the frees of `user` are complete, so that it is not closed meanwhile.
-  if (deferred) defer({id, {}, 0, allocated, &state, user, std::move(uses)});
+  if (deferred) {
+    Deferred& one = waits.front();
+    one.id = id;
+    one.bytes = allocated;
+    one.freed_on = &state;
+    one.user = user;
+    defer(std::move(waits));
+  }
   account_foreign(state, *user, requested, allocated);
   if (record) record_point(state);
   return Misuse::none;
@@ -229,8 +341,11 @@ bool Pool::Impl::point_pays(StreamState& state, std::uint32_t every) const noexc
 
 // Once in so many frees: records a point, and makes everybody's what has passed. Where that cannot
 // be, since the stream captures for instance, it is tried again only after as many frees more.
-void Pool::Impl::record_point(StreamState& state) {
-  if (clockwork_.tick(state)) complete(state);
+void Pool::Impl::record_point(StreamState& state) noexcept {
+  try {
+    if (clockwork_.tick(state)) complete(state);
+  } catch (const std::bad_alloc&) {  // for the stream's list of points; the next one will do
+  }
   const std::lock_guard lock(state.mutex);
   if (state.uncovered > 0) state.record_from = state.uncovered + config_.point_every_frees;
 }

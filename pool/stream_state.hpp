@@ -60,6 +60,7 @@ struct alignas(64) StreamState {
   std::uint32_t calm = 1;             // by how many times points are rarer than configured
   bool wanted = false;                // what waits for it lies in no cache of this stream
   std::uint64_t searches = 0;         // of the whole pool, when it was last thought of
+  unsigned drained = 0;               // spans of this stream that others freed, since it took some
   std::uint64_t pending_covered = 0;  // bytes pending in the caches at the last point
   StreamCounters counters;
   DatedDelta requested, allocated;

@@ -1,5 +1,6 @@
 // Streams of a pool: finding, opening, retiring and counting them.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "pool/pool_impl.hpp"
@@ -35,14 +36,19 @@ StreamState* Pool::Impl::open_stream(StreamId stream) {
     if (!state) continue;
     const std::lock_guard state_lock(state->mutex);
     if (state->open && state->retiring && state->stream == stream) {
-      state->retiring = false;
       streams_[stream] = state.get();
+      state->retiring = false;
       return state.get();
     }
   }
-  StreamState& state = new_state(stream);
-  streams_[stream] = &state;
-  return &state;
+  const auto place = streams_.emplace(stream, nullptr).first;
+  try {
+    place->second = &new_state(stream);
+  } catch (...) {
+    streams_.erase(place);
+    throw;
+  }
+  return place->second;
 }
 
 // REQUIRES: registry_mutex_.
@@ -61,6 +67,7 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
     {
       const std::lock_guard engine_lock(engine_mutex_);
       engine_.open_owner(owner);
+      deferred_.open_owner(owner);
     }
     states_.push_back(std::make_unique<StreamState>(owner));
     state = states_.back().get();
@@ -91,6 +98,15 @@ std::vector<StreamState*> Pool::Impl::open_states() const {
     if (state->open) open.push_back(state.get());
   }
   return open;
+}
+
+StreamState* Pool::Impl::next_open(Owner after) const noexcept {
+  const std::shared_lock registry(registry_mutex_);
+  for (std::size_t owner = after + std::size_t{1}; owner < states_.size(); ++owner) {
+    const std::lock_guard lock(states_[owner]->mutex);
+    if (states_[owner]->open) return states_[owner].get();
+  }
+  return nullptr;
 }
 
 StreamState* Pool::Impl::state_by_owner(Owner owner) const {
@@ -130,10 +146,14 @@ void Pool::Impl::date_peaks(StreamState& state) noexcept {
 }
 
 bool Pool::Impl::retire_stream(StreamId stream) noexcept {
-  if (watch_ != nullptr) discharge(0, &stream);
-  if (retire(stream)) return true;
-  log("pool: the last point of stream " + std::to_string(stream) +
-      " could not be recorded; it is not retired");
+  try {
+    if (watch_ != nullptr) discharge(0, &stream);
+    if (make_up(&stream) && retire(stream)) return true;
+    log("pool: the last point of stream " + std::to_string(stream) +
+        " could not be recorded; it is not retired");
+  } catch (const std::bad_alloc&) {
+    log("pool: no host memory to retire a stream; it is not retired");
+  }
   return false;
 }
 
@@ -141,11 +161,10 @@ bool Pool::Impl::retire(StreamId stream) {
   const std::lock_guard growth(growth_mutex_);
   StreamState* state = nullptr;
   {
-    const std::unique_lock registry(registry_mutex_);
+    const std::shared_lock registry(registry_mutex_);
     const auto found = streams_.find(stream);
     if (closed() || found == streams_.end()) return true;
     state = found->second;
-    streams_.erase(found);
   }
   Point last = 0;
   {
@@ -153,20 +172,21 @@ bool Pool::Impl::retire(StreamId stream) {
     last = state->next_point;
     ++state->uncovered;
   }
-  if (!clockwork_.record_last(*state)) {
+  if (!clockwork_.record_last(*state)) return false;
+  // From here on nothing needs host memory.
+  {
     const std::unique_lock registry(registry_mutex_);
-    streams_[stream] = state;
-    return false;
+    streams_.erase(stream);
   }
   // The point that was just recorded covers what the arenas' frees wait for.
-  for (StreamState* arena : take_arenas(stream)) close_arena(*arena, *state, &last);
+  while (StreamState* arena = take_arena(stream)) close_arena(*arena, *state, &last);
   {
     const std::lock_guard lock(state->mutex);
     state->retiring = true;
   }
   // Also those that were retired before: streams that come and go leave nothing behind that way,
   // even if nobody ever misses.
-  for (StreamState* other : open_states()) {
+  for (StreamState* other = next_open(0); other != nullptr; other = next_open(other->owner)) {
     {
       const std::lock_guard lock(other->mutex);
       if (!other->retiring) continue;

@@ -1,5 +1,6 @@
 // Allocation and release with debug modes or call stacks on: around the pool, not inside it.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "pool/pool_impl.hpp"
@@ -96,10 +97,16 @@ Misuse Pool::Impl::release_watched(void* pointer, StreamId stream, std::size_t b
   if (leave.quarantined) {
     discharge(watch_->quarantine_limit());
   } else {
-    misuse = leave.guarded ? release_guarded(address, stream, bytes)
-                           : release_live(pointer, stream, bytes);
+    misuse = leave.guarded || is_alone(address) ? release_guarded(address, stream, bytes)
+                                                : release_live(pointer, stream, bytes);
   }
   return misuse == Misuse::none && leave.overrun ? Misuse::buffer_overrun : misuse;
+}
+
+// A guarded block, of which nothing is recorded any more if its free lacked host memory before.
+bool Pool::Impl::is_alone(Address address) const {
+  const std::lock_guard lock(engine_mutex_);
+  return alone_.find(address) != alone_.end();
 }
 
 Misuse Pool::Impl::release_guarded(Address address, StreamId stream, std::size_t bytes) {
@@ -122,8 +129,13 @@ bool Pool::Impl::discharge(std::size_t keep, const StreamId* of) {
     if (!watch_->end(*block)) {
       report_misuse(counted(Misuse::use_after_free), pointer, block->stream, block->bytes);
     }
-    const Misuse misuse = block->guarded ? release_guarded(block->address, block->stream, 0)
-                                         : release_live(pointer, block->stream, 0);
+    Misuse misuse = Misuse::none;
+    try {
+      misuse = block->guarded ? release_guarded(block->address, block->stream, 0)
+                              : release_live(pointer, block->stream, 0);
+    } catch (const std::bad_alloc&) {
+      if (!postponed_.add({pointer, block->stream, 0})) misuse = Misuse::no_host_memory;
+    }
     if (misuse != Misuse::none) report_misuse(counted(misuse), pointer, block->stream, 0);
   }
   return any;

@@ -11,10 +11,15 @@ namespace forebay::pool {
 
 Misuse Pool::Impl::release_recorded(void* pointer, StreamId stream, std::size_t bytes) {
   const std::uint64_t event = recorder_->freeing(reinterpret_cast<Address>(pointer), stream);
-  const Misuse misuse = release_block(pointer, stream, bytes);
-  const bool freed = misuse == Misuse::none || misuse == Misuse::buffer_overrun;
-  if (!freed) recorder_->take_back(event);
-  return misuse;
+  try {
+    const Misuse misuse = release_block(pointer, stream, bytes);
+    const bool freed = misuse == Misuse::none || misuse == Misuse::buffer_overrun;
+    if (!freed) recorder_->take_back(event);
+    return misuse;
+  } catch (...) {  // no host memory
+    recorder_->take_back(event);
+    throw;
+  }
 }
 
 Trace Pool::Impl::trace() const {

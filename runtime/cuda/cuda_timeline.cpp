@@ -1,6 +1,7 @@
 #include "runtime/cuda/cuda_timeline.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace forebay::cuda {
@@ -81,13 +82,18 @@ bool CudaTimeline::record(StreamId stream, Point point) noexcept {
   if (event == nullptr) {
     return false;
   }
-  if (context_->api().cuEventRecord(event, lane->stream) != CUDA_SUCCESS) {
+  bool recorded = false;
+  try {
+    lane->marks.push_back({point, event});
+    recorded = context_->api().cuEventRecord(event, lane->stream) == CUDA_SUCCESS;
+    if (!recorded) lane->marks.pop_back();
+  } catch (const std::bad_alloc&) {  // then nothing was recorded
+  }
+  if (!recorded) {
     const std::lock_guard spare_lock(spare_mutex_);
     spare_.push_back(event);
-    return false;
   }
-  lane->marks.push_back({point, event});
-  return true;
+  return recorded;
 }
 
 bool CudaTimeline::passed(StreamId stream, Point point) noexcept {
@@ -193,6 +199,13 @@ CUevent CudaTimeline::take_event() noexcept {
       const CUevent event = spare_.back();
       spare_.pop_back();
       return event;
+    }
+    // Room for all of them, so that giving one back never allocates.
+    try {
+      const std::size_t all = events_.load(std::memory_order_relaxed) + 1;
+      if (spare_.capacity() < all) spare_.reserve(2 * all);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
     }
   }
   CUevent event = nullptr;

@@ -111,7 +111,7 @@ class CacheWorld {
       }
       if (!model.in) continue;
       text += of.listed ? 'l' : '-';
-      text += static_cast<char>('0' + of.position);
+      name(of.list_next);
       name(of.next);
       name(of.queue_next);
       if (of.queued) age(of.last_point);
@@ -322,8 +322,8 @@ class CacheWorld {
   }
 
   bool complete(Point passed) {
-    std::vector<SmallCache::Foreign> home;
-    cache_.complete(passed, &home);
+    std::vector<SmallCache::Foreign> home(foreign_.size() + 1);
+    home.resize(cache_.complete(passed, home));
     for (const SmallCache::Foreign& block : home) {
       const auto oldest = std::find_if(foreign_.begin(), foreign_.end(), [&](const Stranger& of) {
         return (of.key == kClass) == (block.bytes == kBlock);

@@ -1,48 +1,19 @@
 // No cost grows with history: what a pool keeps is what the live blocks alone explain.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <new>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
+#include "tests/pool/host_memory.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
 
-// GCC takes what is freed here for memory of another operator new.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-
-namespace {
-
-std::atomic<std::uint64_t> host_allocations{0};
-
-void* counted_allocation(std::size_t bytes) {
-  host_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted_allocation(bytes); }
-void* operator new[](std::size_t bytes) { return counted_allocation(bytes); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  host_allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-void* operator new[](std::size_t bytes, const std::nothrow_t& tag) noexcept {
-  return operator new(bytes, tag);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::host_allocations;
 using forebay::pool::test::World;
 
 TEST_CASE("a hit allocates nothing on the host") {

@@ -18,7 +18,8 @@ constexpr std::string_view kBeside =
     "driver/free_region max_us fragmentation/external fragmentation/external_for "
     "fragmentation/free_in_ranges fragmentation/granule_occupancy slab/tails slab/blocks "
     "buddy/blocks stranded waits p999 max latency_ns/miss miss_path locks debug "
-    "errors/buffer_overrun errors/use_after_free peak_at_s pool/age_s pool/map "
+    "errors/buffer_overrun errors/use_after_free errors/no_host_memory peak_at_s pool/age_s "
+    "pool/map "
     "pool/map_left_out";
 
 bool may_lack(std::string_view path) {

@@ -23,7 +23,8 @@ namespace forebay::pool {
 inline constexpr std::size_t kMinAlignment = 256;
 inline constexpr std::size_t kSpanUnit = 512;
 
-/// What a caller did wrong with memory; all but the last two when it gave it back.
+/// What a caller did wrong with memory when it gave it back, or later, or what else kept a call
+/// from its work.
 enum class Misuse : std::uint8_t {
   none,
   double_free,       ///< the block is free already
@@ -34,8 +35,9 @@ enum class Misuse : std::uint8_t {
   pool_closed,       ///< the pool's runtime was closed
   buffer_overrun,    ///< something wrote behind the block's end; the block is freed all the same
   use_after_free,    ///< something wrote to a block in quarantine; told when the block leaves it
+  no_host_memory,    ///< nobody's mistake: nothing has changed, and the call may be made again
 };
-inline constexpr std::size_t kMisuses = 9;
+inline constexpr std::size_t kMisuses = 10;
 [[nodiscard]] std::string_view to_string(Misuse misuse) noexcept;
 
 /// What happens on misuse, after it was counted.
@@ -165,12 +167,13 @@ class Pool {
   /// Gives a block back once the work that `stream` was given so far is done with it. Work of other
   /// streams, of the one that it was allocated on too, counts only where `record_use` told of it or
   /// `stream` waits for it. `bytes` is what was requested, 0 if unknown. Null does nothing; misuse
-  /// goes to the misuse handler.
+  /// goes to the misuse handler. A free that finds no host memory for its books is made up for by a
+  /// later call, up to 256 of them; further ones are `no_host_memory`.
   void deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
   /// The same, but misuse is only counted and returned.
   Misuse try_deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
   /// `stream` uses the block too: nobody gets it before that use is done. Call it after the work
-  /// was given to `stream` and before the block is freed.
+  /// was given to `stream` and before the block is freed. `no_host_memory`: the use is not known.
   Misuse record_use(const void* pointer, StreamId stream) noexcept;
 
   /// The handles in which the block that begins at `pointer` lies. A live block never moves, so the
@@ -194,7 +197,8 @@ class Pool {
   void drop_arena(ArenaId arena) noexcept;
 
   /// The stream will not be used any more; what it holds becomes everyone's. False if its last
-  /// point could not be recorded (the stream is capturing, or the driver failed): nothing has
+  /// point could not be recorded (the stream is capturing, the driver failed or the host has no
+  /// memory): nothing has
   /// changed then, and the stream must live on. REQUIRES: the stream still exists, and no other
   /// thread uses it.
   bool retire_stream(StreamId stream) noexcept;

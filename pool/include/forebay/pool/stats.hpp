@@ -222,7 +222,7 @@ struct DebugStats {
   X(Count, size_mismatch, add)    \
   X(Count, wrong_device, add)     \
   X(Count, pool_closed, add)      \
-  X(Count, buffer_overrun, add) X(Count, use_after_free, add)
+  X(Count, buffer_overrun, add) X(Count, use_after_free, add) X(Count, no_host_memory, add)
 struct ErrorStats {
   FOREBAY_STATS_STRUCT(FOREBAY_ERROR_STATS)
 };
