@@ -17,8 +17,8 @@ namespace {
 
 /// Instructions of one element up to which a thread's elements are written out side by side.
 constexpr unsigned kWideWeight = 40;
-/// Bytes of leaves that a thread holds, up to which 32 registers are enough for a map, and 32 or 40
-/// for a step of a reduction.
+/// Bytes that a thread holds: of leaves in a map, up to the larger of these 32 registers are enough;
+/// in a step of a reduction 32 or 40 are for the smaller, 48 for the larger.
 constexpr std::size_t kSlimStep = 32;
 constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;
@@ -357,7 +357,8 @@ unsigned residents(const Program& program, const KernelShape& shape, unsigned wo
       rule_of(program.reduction->op, program.type_of(program.reduction->value));
   if (rule.indexed) return 1;
   held = std::max(held, kStepElements * size_of(rule.term));
-  return held <= kSlimStep && shape.vector ? 8 : held <= kLightBatch ? 6 : 1;
+  if (held <= kSlimStep) return shape.vector ? 8 : 6;
+  return held <= kLightBatch ? 5 : 1;
 }
 
 }  // namespace

@@ -53,11 +53,15 @@ unsigned run_of(const RowProgram& program) {
   return std::min(16U / static_cast<unsigned>(bytes), kStepElements);
 }
 
-/// Blocks that a multiprocessor should hold: as many as the registers of a step allow without
-/// spilling, since rows that wait for each other leave the memory idle.
+/// Rows that a thread takes at once: where they are short, one alone would keep too few loads in
+/// flight.
+unsigned rows_of(unsigned steps) { return steps == 1 ? 2 : 1; }
+
+/// Blocks that a multiprocessor should hold: as many as the registers allow without spilling, since
+/// while some rows wait for their threads, the others should use the memory.
 unsigned residents(unsigned steps, const std::vector<Input>& inputs) {
-  if (steps > 1) return std::max(8U / steps, 1U);
-  return inputs.size() > 1 ? 5 : 6;
+  if (steps > 2) return steps == 4 ? 3 : 2;
+  return inputs.size() > 1 ? 4 : steps == 2 ? 5 : 6;
 }
 
 /// Writes the kernel of one row program.
@@ -66,6 +70,7 @@ class Writer {
   Writer(const RowProgram& program, unsigned steps)
       : program_(program),
         steps_(steps),
+        rows_(rows_of(steps)),
         inputs_(inputs_of(program)),
         shape_{.elements = kStepElements, .passes = 1, .run = run_of(program), .vector = true} {}
 
@@ -76,25 +81,42 @@ class Writer {
     for (std::size_t k = 0; k + 1 < program_.stages.size(); ++k) {
       declare_reduction(text_, rule(k), number(k));
     }
-    text_.line("extern \"C\" __global__ void __launch_bounds__(", kReduceThreads, ", ",
-               residents(steps_, inputs_), ") ", kRowEntry, "(const __grid_constant__ Args a) {");
-    text_.block(R"(  __shared__ unsigned long long words[256];
+    // Where every row is as long as the kernel's, no element needs a test.
+    text_.block(R"(template <bool kWhole>
+FB_FN void fb_rows(const Args& a, unsigned long long* words) {
   const unsigned thread = threadIdx.x;
   const unsigned group = 1u << a.group_log2, columns = 1u << a.columns_log2;
   const unsigned member = thread & (group - 1);
-  const long long row = (long long)blockIdx.x * columns + (thread >> a.group_log2);
-  const bool here = row < a.kept;
-  const long long end = here ? a.reduced : 0;
-  const long long base = row * a.reduced;
 )");
+    text_.line("  long long base[", rows_, "];");
+    text_.line("  int ends[", rows_, "];");
+    text_.line("  #pragma unroll");
+    text_.line("  for (int u = 0; u < ", rows_, "; ++u) {");
+    text_.line("    const long long row = ((long long)blockIdx.x * ", rows_,
+               " + u) * columns + (thread >> a.group_log2);");
+    text_.line("    base[u] = row * a.reduced;");
+    text_.line("    ends[u] = row < a.kept ? (int)a.reduced : 0;");
+    text_.line("  }");
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (inputs_[k].column) continue;
-      text_.line("  ", memory_name(inputs_[k].type), " in", k, "[", steps_ * kStepElements, "];");
+      text_.line("  ", memory_name(inputs_[k].type), " in", k, "[", held(), "];");
       each_step();
-      load(k, "in" + number(k), " + s * 8", "base + r");
-      text_.line("  }");
+      load(k, "in" + number(k), " + (u * " + number(steps_) + " + s) * 8", "base[u] + r");
+      text_.line("  }}");
     }
     for (std::size_t k = 0; k < program_.stages.size(); ++k) stage(k);
+    text_.line("}");
+    text_.line("extern \"C\" __global__ void __launch_bounds__(", kReduceThreads, ", ",
+               residents(steps_, inputs_), ") ", kRowEntry,
+               "(const __grid_constant__ Args a) {");
+    text_.line("  __shared__ unsigned long long words[", rows_ * kReduceThreads, "];");
+    text_.line("  const unsigned columns = 1u << a.columns_log2;");
+    text_.line("  if (a.vector && a.reduced == (long long)(", steps_ * kStepElements,
+               "u << a.group_log2) && (blockIdx.x + 1LL) * (columns * ", rows_, ") <= a.kept) {");
+    text_.line("    fb_rows<true>(a, words);");
+    text_.line("  } else {");
+    text_.line("    fb_rows<false>(a, words);");
+    text_.line("  }");
     text_.line("}");
     return with_prelude(std::move(text_).str());
   }
@@ -127,25 +149,34 @@ class Writer {
     text_.line("};");
   }
 
-  /// The head of a loop over the steps of a row; `s` and `start` are the step's.
+  [[nodiscard]] unsigned held() const { return rows_ * steps_ * kStepElements; }
+  /// The element of an array of all that a thread holds.
+  [[nodiscard]] std::string element() const { return "[(u * " + number(steps_) + " + s) * 8 + e]"; }
+
+  /// The heads of the loops over a thread's rows and the steps of each; `u`, `end`, `s` and `start`
+  /// are theirs.
   void each_step() {
     text_.line("  #pragma unroll");
+    text_.line("  for (int u = 0; u < ", rows_, "; ++u) {");
+    text_.line("  const int end = ends[u];");
+    text_.line("  #pragma unroll");
     text_.line("  for (int s = 0; s < ", steps_, "; ++s) {");
-    text_.line("    const long long start = (long long)s * (group * ", kStepElements, ");");
+    text_.line("    const int start = s * (int)(group * ", kStepElements, ");");
   }
   void each_element() {
     text_.line("      #pragma unroll");
     text_.line("      for (int e = 0; e < ", kStepElements, "; ++e) {");
-    text_.line("        const long long r = start + ((e / ", shape_.run, ") * group + member) * ",
+    text_.line("        const int r = start + (int)((e / ", shape_.run, ") * group + member) * ",
                shape_.run, " + e % ", shape_.run, ";");
   }
   void each_run() {
     text_.line("      #pragma unroll");
     text_.line("      for (int q = 0; q < ", kStepElements / shape_.run, "; ++q) {");
-    text_.line("        const long long r = start + (q * group + member) * ", shape_.run, ";");
+    text_.line("        const int r = start + (int)(q * group + member) * ", shape_.run, ";");
   }
   void if_whole() {
-    text_.line("    if (a.vector && start + group * ", kStepElements, " <= end) {");
+    text_.line("    if (kWhole || (a.vector && start + (int)group * ", kStepElements,
+               " <= end)) {");
   }
 
   /// A step of input k to `array` + `offset`, from `place`, an expression of r.
@@ -182,16 +213,18 @@ class Writer {
     } else {
       if (!program.outputs.empty()) {
         text_.line("  ", type_name(program.type_of(program.outputs.front().value)), " stored", k,
-                   "[", steps_ * kStepElements, "];");
+                   "[", held(), "];");
       }
-      text_.line("  ", type_name(rule(k).result), " row", k, ";");
+      text_.line("  ", type_name(rule(k).result), " row", k, "[", rows_, "];");
       text_.line("  {");
       text_.line("  const Sum", of, " nothing = ", identity_text(rule(k).identity, rule(k).total),
                  ";");
-      text_.line("  Sum", of, " total = nothing;");
+      text_.line("  Sum", of, " total[", rows_, "];");
+      text_.line("  #pragma unroll");
+      text_.line("  for (int u = 0; u < ", rows_, "; ++u) total[u] = nothing;");
     }
     each_step();
-    text_.line("    if (start < end) {");
+    text_.line("    if (kWhole || start < end) {");
     for (std::size_t leaf = 0; leaf < stage.sources.size(); ++leaf) {
       if (stage.sources[leaf].kind != Kind::column) continue;
       const std::size_t input = stage.sources[leaf].index;
@@ -207,11 +240,11 @@ class Writer {
     each_element();
     values(k);
     for (const compute::Output& output : program.outputs) {
-      text_.line("        ", last ? std::string("y[e]") : "stored" + of + "[s * 8 + e]", " = v",
+      text_.line("        ", last ? std::string("y[e]") : "stored" + of + element(), " = v",
                  output.value, ";");
     }
     if (!last) {
-      text_.line("        t[e] = r < end ? ",
+      text_.line("        t[e] = kWhole || r < end ? ",
                  cast_text(rule(k).term, "v" + number(program.reduction->value)), " : (Term", of,
                  ")nothing;");
     }
@@ -219,11 +252,11 @@ class Writer {
     if (last) {
       store();
     } else {
-      text_.line("    total = fb_join", of, "(total, ",
+      text_.line("    total[u] = fb_join", of, "(total[u], ",
                  cast_text(rule(k).total, tree_text(join_text(rule(k)))), ");");
     }
     text_.line("    }");
-    text_.line("  }");
+    text_.line("  }}");
     if (!last) fold(k);
     text_.line("  }");
   }
@@ -234,10 +267,10 @@ class Writer {
     for (std::size_t leaf = 0; leaf < stage.sources.size(); ++leaf) {
       const RowSource source = stage.sources[leaf];
       const std::string index = number(source.index);
-      const std::string from = source.kind == Kind::input    ? "in" + index + "[s * 8 + e]"
+      const std::string from = source.kind == Kind::input    ? "in" + index + element()
                                : source.kind == Kind::column ? "column" + index + "[e]"
-                               : source.kind == Kind::stored ? "stored" + index + "[s * 8 + e]"
-                                                             : "row" + index;
+                               : source.kind == Kind::stored ? "stored" + index + element()
+                                                             : "row" + index + "[u]";
       text_.line("        const ", type_name(stage.program.leaves[leaf].type), " v", leaf, " = ",
                  from, ";");
     }
@@ -264,12 +297,12 @@ class Writer {
       text_.line("        #pragma unroll");
       text_.line("        for (int n = 0; n < ", n, "; ++n) w", at, ".v[n] = y[", shape_.run,
                  " * q + ", at, " + n];");
-      text_.line("        *(", pack, "*)(a.out + base + r + ", at, ") = w", at, ";");
+      text_.line("        *(", pack, "*)(a.out + base[u] + r + ", at, ") = w", at, ";");
     }
     text_.line("      }");
     text_.line("    } else {");
     each_element();
-    text_.line("        if (r < end) a.out[base + r] = y[e];");
+    text_.line("        if (r < end) a.out[base[u] + r] = y[e];");
     text_.line("      }");
     text_.line("    }");
   }
@@ -277,32 +310,42 @@ class Writer {
   /// The tree over the threads of a row, whose result all of them take.
   void fold(std::size_t k) {
     const std::string of = number(k);
+    const auto each_row = [&](const auto&... parts) {
+      text_.line("      #pragma unroll");
+      text_.line("      for (int u = 0; u < ", rows_, "; ++u) ", parts...);
+    };
     text_.line("  Sum", of, "* const fold = (Sum", of, "*)words;");
-    text_.line("  fold[thread] = total;");
+    each_row("fold[u * 256 + thread] = total[u];");
     text_.line("  for (unsigned half = group >> 1; half > 0; half >>= 1) {");
     text_.line("    __syncthreads();");
     text_.line("    if (member < half) {");
-    text_.line("      total = fb_join", of, "(total, fold[thread + half]);");
-    text_.line("      fold[thread] = total;");
+    each_row("total[u] = fb_join", of, "(total[u], fold[u * 256 + thread + half]);");
+    each_row("fold[u * 256 + thread] = total[u];");
     text_.line("    }");
     text_.line("  }");
     text_.line("  __syncthreads();");
-    text_.line("  total = fold[thread - member];");
-    text_.line("  row", k, " = ",
-               cast_text(rule(k).result, rule(k).divides ? "total / (double)a.reduced" : "total"),
+    each_row("{");
+    text_.line("      const Sum", of, " whole = fold[u * 256 + thread - member];");
+    text_.line("      row", k, "[u] = ",
+               cast_text(rule(k).result, rule(k).divides ? "whole / (double)a.reduced" : "whole"),
                ";");
+    text_.line("      }");
     // The next stage folds in the same words.
     text_.line("  __syncthreads();");
   }
 
   const RowProgram& program_;
-  const unsigned steps_;
+  const unsigned steps_, rows_;
   const std::vector<Input> inputs_;
   const KernelShape shape_;
   Text text_;
 };
 
 }  // namespace
+
+unsigned blocks_of_rows(const ReducePlan& plan, unsigned steps) {
+  return static_cast<unsigned>((plan.tiles + rows_of(steps) - 1) / rows_of(steps));
+}
 
 std::optional<RowLaunch> plan_rows(const RowProgram& program, const RowBinding& binding) {
   RowLaunch launch;
@@ -314,7 +357,7 @@ std::optional<RowLaunch> plan_rows(const RowProgram& program, const RowBinding& 
     return std::nullopt;
   }
   launch.steps = std::bit_ceil(static_cast<unsigned>(steps));
-  launch.blocks = static_cast<unsigned>(plan.tiles);
+  launch.blocks = blocks_of_rows(plan, launch.steps);
   launch.threads = plan.threads();
   const KernelShape shape{.elements = kStepElements, .passes = 1, .run = run_of(program)};
   const auto aligned = [&](const void* address, DType type) {

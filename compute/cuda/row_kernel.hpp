@@ -23,6 +23,9 @@ struct RowLaunch {
   ReducePlan plan;
 };
 
+/// Blocks of a launch with that plan by a kernel of `steps` steps.
+[[nodiscard]] unsigned blocks_of_rows(const ReducePlan& plan, unsigned steps);
+
 /// The launch for rows of that length and number; none if they are too long, or so few that each is
 /// cut up for several blocks: the tree of a row is that of the reductions of the stages.
 [[nodiscard]] std::optional<RowLaunch> plan_rows(const compute::RowProgram& program,

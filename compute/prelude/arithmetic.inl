@@ -53,7 +53,6 @@ FB_FN unsigned char fb_remainder(unsigned char a, unsigned char b) {
   return (unsigned char)(b == 0 ? 0 : a % (b == 0 ? 1 : b));
 }
 
-// min and max: NaN wins, and -0 is below +0, so that equal values differ in the sign of zero only.
 // The sign of NaN is NaN, of a zero that zero.
 #define FB_REAL(T, BITS, VALUE)                                                            \
   FB_FN T fb_neg(T a) { return -a; }                                                       \
@@ -62,15 +61,25 @@ FB_FN unsigned char fb_remainder(unsigned char a, unsigned char b) {
   FB_FN T fb_relu(T a) { return a > 0 || a != a ? a : (T)0; }                              \
   FB_FN T fb_add(T a, T b) { return a + b; }                                               \
   FB_FN T fb_sub(T a, T b) { return a - b; }                                               \
-  FB_FN T fb_mul(T a, T b) { return a * b; }                                               \
-  FB_FN T fb_min(T a, T b) {                                                               \
-    return a == b ? VALUE(BITS(a) | BITS(b)) : (a < b || a != a ? a : b);                  \
-  }                                                                                        \
-  FB_FN T fb_max(T a, T b) {                                                               \
-    return a == b ? VALUE(BITS(a) & BITS(b)) : (a > b || a != a ? a : b);                  \
-  }
+  FB_FN T fb_mul(T a, T b) { return a * b; }
 FB_REAL(double, FB_BITS64, FB_DOUBLE)
 FB_REAL(float, FB_BITS, FB_FLOAT)
+
+// min and max: NaN wins, and -0 is below +0, so that equal values differ in the sign of zero only.
+#define FB_EXTREMES(T, BITS, VALUE)                                        \
+  FB_FN T fb_min(T a, T b) {                                               \
+    return a == b ? VALUE(BITS(a) | BITS(b)) : (a < b || a != a ? a : b);  \
+  }                                                                        \
+  FB_FN T fb_max(T a, T b) {                                               \
+    return a == b ? VALUE(BITS(a) & BITS(b)) : (a > b || a != a ? a : b);  \
+  }
+FB_EXTREMES(double, FB_BITS64, FB_DOUBLE)
+#if defined(FB_MIN)
+FB_FN float fb_min(float a, float b) { return FB_MIN(a, b); }
+FB_FN float fb_max(float a, float b) { return FB_MAX(a, b); }
+#else
+FB_EXTREMES(float, FB_BITS, FB_FLOAT)
+#endif
 FB_FN double fb_div(double a, double b) { return a / b; }
 FB_FN float fb_div(float a, float b) { return FB_DIV(a, b); }
 FB_FN double fb_sqrt(double a) { return FB_SQRT64(a); }

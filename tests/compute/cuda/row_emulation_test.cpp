@@ -84,7 +84,7 @@ class Rows {
       launch = *planned;
     } else {
       launch.plan = plan();
-      launch.blocks = static_cast<unsigned>(launch.plan.tiles);
+      launch.blocks = cuda::blocks_of_rows(launch.plan, steps);
       launch.threads = launch.plan.threads();
       launch.vector = length_ % 4 == 0 && !misaligned_;
     }
