@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -77,10 +78,20 @@ BlockRun::BlockRun(const Program& program, const BlockProgram& compiled, const B
     ways_.push_back(way_of(o, elements));
     streams_ |= ways_.back() == Way::streamed;
   }
+  if (!needs_buffers()) most_ = std::numeric_limits<std::size_t>::max();
 }
 
 BlockRun::~BlockRun() {
   if (streams_) end_streaming();
+}
+
+bool BlockRun::needs_buffers() const noexcept {
+  if (compiled_.steps.size() != 1 || ways_.empty()) return true;
+  const std::size_t inputs = program_.leaves.size() + program_.scalars.size();
+  for (std::size_t v = 0; v < inputs; ++v) {
+    if (compiled_.whole[v] && compiled_.place[v] != BlockProgram::kNone) return true;
+  }
+  return std::any_of(ways_.begin(), ways_.end(), [](Way way) { return way != Way::computed; });
 }
 
 void BlockRun::fill(std::size_t value, const void* element, std::size_t n) {

@@ -24,8 +24,10 @@ class BlockRun {
   BlockRun& operator=(const BlockRun&) = delete;
 
   /// Computes elements [index, index + n) of the iteration space and stores the outputs: each by
-  /// the loop that computes it where it can be. REQUIRES: 0 < n <= kBlock.
+  /// the loop that computes it where it can be. REQUIRES: 0 < n <= most().
   void block(std::uint64_t index, std::size_t n);
+  /// kBlock; any number where one loop goes from memory to memory, with nothing in a buffer.
+  [[nodiscard]] std::size_t most() const noexcept { return most_; }
   /// Where the last block left a value, of its block_type.
   [[nodiscard]] const void* value(Value v) const noexcept { return values_[v]; }
 
@@ -35,6 +37,7 @@ class BlockRun {
   [[nodiscard]] const std::byte* gather(std::size_t leaf, std::byte* target, std::uint64_t index,
                                         std::size_t n);
   void fill(std::size_t value, const void* element, std::size_t n);
+  [[nodiscard]] bool needs_buffers() const noexcept;
   [[nodiscard]] Way way_of(std::size_t output, std::uint64_t elements) const noexcept;
   void store(std::size_t output, std::uint64_t index, std::size_t n);
   [[nodiscard]] std::byte* buffer_of(std::size_t value) const noexcept {
@@ -49,6 +52,7 @@ class BlockRun {
   std::vector<std::byte*>& values_;  // where each value of the block lies
   std::vector<Way>& ways_;           // by output
   bool streams_ = false;
+  std::size_t most_ = kBlock;
 };
 
 }  // namespace forebay::compute::host

@@ -18,8 +18,10 @@ void map(const Program& program, const BlockProgram& compiled, const Binding& bi
   threads.run((elements + kItem - 1) / kItem, [&](std::size_t item) {
     BlockRun run(program, compiled, binding);
     const std::uint64_t end = std::min((item + 1) * kItem, elements);
-    for (std::uint64_t index = item * kItem; index < end; index += kBlock) {
-      run.block(index, std::min<std::uint64_t>(kBlock, end - index));
+    std::uint64_t n = 0;
+    for (std::uint64_t index = item * kItem; index < end; index += n) {
+      n = std::min<std::uint64_t>(run.most(), end - index);
+      run.block(index, n);
     }
   });
 }

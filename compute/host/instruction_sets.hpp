@@ -1,5 +1,6 @@
 // For which instruction sets Highway compiles the loops, beside what every processor has: AVX2 and
-// AVX-512 on x86, SVE on ARM. SSE4 would gain little over SSE2 and cost as much to compile.
+// AVX-512 on x86, what Highway knows elsewhere. SSSE3 and SSE4 would serve old processors alone,
+// and each set costs time to compile.
 #pragma once
 
 #ifndef HWY_DISABLED_TARGETS

@@ -31,7 +31,7 @@ FOREBAY_TARGETS_END
     [[maybe_unused]] const B b(pb);                                           \
     [[maybe_unused]] const C c(pc);                                           \
     R* const r = static_cast<R*>(out);                                        \
-    _Pragma("GCC ivdep") for (std::size_t i = 0; i < n; ++i) r[i] = call;     \
+    FOREBAY_INDEPENDENT for (std::size_t i = 0; i < n; ++i) r[i] = call;      \
   }
 
 // The same over elements of one type.

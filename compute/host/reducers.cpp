@@ -113,7 +113,7 @@ void start_with(void* states, std::size_t n, State state) {
                       [[maybe_unused]] std::uint64_t index) {                           \
     S* const all = static_cast<S*>(states);                                             \
     const E* const v = static_cast<const E*>(values);                                   \
-    _Pragma("GCC ivdep") for (std::size_t i = 0; i < n; ++i) {                          \
+    FOREBAY_INDEPENDENT for (std::size_t i = 0; i < n; ++i) {                           \
       const S s = all[i];                                                               \
       const E x = v[i];                                                                 \
       all[i] = one;                                                                     \

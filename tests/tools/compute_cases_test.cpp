@@ -26,11 +26,12 @@ TEST_CASE("the cases are named once, and count their operations and bytes") {
     }
   }
   for (const char* name :
-       {"copy", "add", "add_f64", "add_f16", "add_bf16", "add_u8", "triad", "chain1", "chain3",
-        "chain10", "chain40", "strided", "broadcast_row", "dot", "sum", "row_sum", "column_sum"}) {
+       {"copy",    "add",           "add_f64", "add_f16", "add_bf16", "add_i64",   "add_i32",
+        "add_u8",  "add_bool",      "triad",   "chain1",  "chain3",   "chain10",   "chain40",
+        "strided", "broadcast_row", "dot",     "sum",     "row_sum",  "column_sum"}) {
     CHECK(names.count(name) == 1);
     CHECK(compute_case(name, 1 << 20).name == name);
   }
-  CHECK(names.size() == 17);
+  CHECK(names.size() == 20);
   CHECK(leaf_elements(1 << 20) == (1 << 20) / 4096 * 4160);
 }

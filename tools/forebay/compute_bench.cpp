@@ -44,7 +44,10 @@ class Arrays {
   Arrays(Device& device, compute::Backend& backend, std::uint64_t bytes, std::int64_t pitched)
       : pool_(device.pool()), stream_(device.default_stream()) {
     std::vector<float> some(std::size_t{1} << 20);
-    for (std::size_t i = 0; i < some.size(); ++i) some[i] = static_cast<float>(i % 1000) * 0.25F;
+    // Never 0, so that two of them are a normal f64: denormal numbers may cost more.
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      some[i] = static_cast<float>(i % 1000 + 1) * 0.25F;
+    }
     const auto wide = static_cast<std::uint64_t>(pitched) * sizeof(float);
     for (void*& array : arrays_) {
       const std::uint64_t size = std::max(bytes, wide);

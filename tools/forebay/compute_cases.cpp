@@ -42,10 +42,26 @@ ComputeCase add_of(DType type, std::int64_t elements) {
   ComputeCase one = map_of(name, {{type, Access::linear}, {type, Access::linear}}, count);
   one.program.code = {{Op::add, type, 0, 1, 0}};
   one.program.outputs = {{2}};
-  one.loop = type == DType::f32   ? &plain_add<float>
-             : type == DType::f64 ? &plain_add<double>
-             : type == DType::u8  ? &plain_add<std::uint8_t>
-                                  : nullptr;
+  switch (type) {  // integers wrap, so plain ones are unsigned
+    case DType::f64:
+      one.loop = &plain_add<double>;
+      break;
+    case DType::f32:
+      one.loop = &plain_add<float>;
+      break;
+    case DType::i64:
+      one.loop = &plain_add<std::uint64_t>;
+      break;
+    case DType::i32:
+      one.loop = &plain_add<std::uint32_t>;
+      break;
+    case DType::u8:
+      one.loop = &plain_add<std::uint8_t>;
+      break;
+    default:
+      one.loop = nullptr;
+      break;
+  }
   return one;
 }
 
@@ -111,7 +127,8 @@ std::vector<ComputeCase> compute_cases(std::int64_t elements) {
   const std::int64_t whole = rows * kRow;
   std::vector<ComputeCase> cases;
   cases.push_back(map_of("copy", {kLinear}, whole));
-  for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::u8}) {
+  for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32,
+                           DType::u8, DType::boolean}) {
     cases.push_back(add_of(type, whole));
   }
   cases.push_back(triad_of(whole));

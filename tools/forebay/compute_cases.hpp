@@ -22,10 +22,10 @@ struct ComputeCase {
   void (*loop)(const ComputeCase& one, const std::vector<const void*>& leaves, void* out) = nullptr;
 };
 
-/// Over arrays of about `elements` f32 elements, or as many bytes of another type: copy, add (f32,
-/// f64, f16, bf16, u8), STREAM's triad, chains of 1, 3, 10 and 40 operations with scalars, rows of
-/// a wider array, a broadcast row, a scalar product, and sums over all, rows and columns. REQUIRES:
-/// elements >= 8192.
+/// Over arrays of about `elements` f32 elements, or as many bytes of another type: copy, add
+/// ("add" in f32, "add_f64" and so on in every other type), STREAM's triad, chains of 1, 3, 10 and
+/// 40 operations with scalars, rows of a wider array, a broadcast row, a scalar product, and sums
+/// over all, rows and columns. REQUIRES: elements >= 8192.
 [[nodiscard]] std::vector<ComputeCase> compute_cases(std::int64_t elements);
 
 /// The one of them that is called `name`; REQUIRES: there is one.

@@ -70,6 +70,8 @@ void plain_add(const ComputeCase& one, const Leaves& leaves, void* out) {
 }
 template void plain_add<float>(const ComputeCase&, const Leaves&, void*);
 template void plain_add<double>(const ComputeCase&, const Leaves&, void*);
+template void plain_add<std::uint64_t>(const ComputeCase&, const Leaves&, void*);
+template void plain_add<std::uint32_t>(const ComputeCase&, const Leaves&, void*);
 template void plain_add<std::uint8_t>(const ComputeCase&, const Leaves&, void*);
 
 void plain_triad(const ComputeCase& one, const Leaves& leaves, void* out) {

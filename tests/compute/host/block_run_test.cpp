@@ -222,3 +222,48 @@ TEST_CASE("strided leaves are read from any place of the space") {
     }
   }
 }
+
+TEST_CASE("what one loop does from memory to memory is not cut into blocks") {
+  constexpr std::size_t kMany = 5000;
+  const auto x = counted(kMany);
+  const float single = 2;
+  std::vector<float> out(kMany);
+  const auto most = [&](const Program& program, const Dims& strides = {}) {
+    const host::BlockProgram compiled(program);
+    Binding binding{.extents = {kMany},
+                    .leaves = {x.data(), &single},
+                    .strides = {strides, Dims()},
+                    .scalars = {std::bit_cast<std::uint32_t>(3.0F)},
+                    .outputs = {out.data()}};
+    host::BlockRun run(program, compiled, binding);
+    if (run.most() > kMany) run.block(0, kMany);
+    return run.most();
+  };
+  Program program;
+  program.leaves = {{DType::f32, Access::linear}, {DType::f32, Access::single}};
+  program.scalars = {DType::f32};
+  program.code = {step(Op::mul, 0, 1), step(Op::add, 3, 2)};  // a pair
+  program.outputs = {{4}};
+  CHECK(most(program) > kMany);
+  for (std::size_t i = 0; i < kMany; ++i) REQUIRE(out[i] == x[i] * 2 + 3);
+
+  Program two_loops = program;
+  two_loops.code = {step(Op::mul, 0, 1), step(Op::div, 3, 2)};
+  CHECK(most(two_loops) == host::kBlock);
+  Program copied = program;
+  copied.code = {step(Op::neg, 0)};
+  copied.outputs = {
+      {3},
+  };
+  CHECK(most(copied) > kMany);
+  copied.outputs = {{0}};
+  CHECK(most(copied) == host::kBlock);
+  Program strided = copied;
+  strided.outputs = {{3}};
+  strided.leaves[0].access = Access::strided;
+  CHECK(most(strided, Dims{0}) == host::kBlock);
+  Program stored = program;
+  stored.code = {{.op = Op::clamp, .type = DType::f32, .a = 0, .b = 1, .c = 2}};
+  stored.outputs = {{3}};
+  CHECK(most(stored) == host::kBlock);
+}
