@@ -21,8 +21,8 @@ if(NOT result EQUAL 0 OR NOT known)
   return()
 endif()
 list(SORT known COMPARE NATURAL)
-list(JOIN known ",sm_" codes)
-get_filename_component(nvcc_folder ${FOREBAY_NVCC} DIRECTORY)
+set(FOREBAY_NVCC_ARCHITECTURES ${known})
+get_filename_component(FOREBAY_NVCC_FOLDER ${FOREBAY_NVCC} DIRECTORY)
 set(FOREBAY_NVCC_FLAGS -O3 -std=c++20 --fmad=false -ccbin ${CMAKE_CXX_COMPILER}
     -allow-unsupported-compiler -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/compute/include)
 
@@ -30,37 +30,40 @@ set(FOREBAY_NVCC_FLAGS -O3 -std=c++20 --fmad=false -ccbin ${CMAKE_CXX_COMPILER}
 # the oldest architecture, and that becomes machine code for each; the host compiler only
 # preprocesses. Contraction is off everywhere.
 function(forebay_fatbin image source)
+  list(GET FOREBAY_NVCC_ARCHITECTURES 0 oldest)
+  list(JOIN FOREBAY_NVCC_ARCHITECTURES ",sm_" codes)
   add_custom_command(
     OUTPUT ${image}
     COMMAND ${FOREBAY_NVCC} -fatbin ${FOREBAY_NVCC_FLAGS} -compress-mode=size --threads 2
-            -gencode "arch=compute_80,code=[sm_${codes},compute_80]" -o ${image} ${source}
+            -gencode "arch=compute_${oldest},code=[sm_${codes},compute_${oldest}]" -o ${image} ${source}
     DEPENDS ${source} ${ARGN} COMMENT "Compiling ${source}" VERBATIM)
 endfunction()
 
 # The same as relocatable code, whose kernels share functions instead of having their own copies.
 function(forebay_linked_fatbin image source)
+  list(GET FOREBAY_NVCC_ARCHITECTURES 0 oldest)
   get_filename_component(base ${image} NAME_WE)
   get_filename_component(folder ${image} DIRECTORY)
   set(ptx ${folder}/${base}.ptx)
   add_custom_command(
     OUTPUT ${ptx}
-    COMMAND ${FOREBAY_NVCC} -ptx ${FOREBAY_NVCC_FLAGS} -arch compute_80 -o ${ptx} ${source}
+    COMMAND ${FOREBAY_NVCC} -ptx ${FOREBAY_NVCC_FLAGS} -arch compute_${oldest} -o ${ptx} ${source}
     DEPENDS ${source} ${ARGN} COMMENT "Compiling ${source}" VERBATIM)
-  set(parts --image3=kind=ptx,sm=80,file=${ptx})
+  set(parts --image3=kind=ptx,sm=${oldest},file=${ptx})
   set(cubins)
-  foreach(architecture ${known})
+  foreach(architecture ${FOREBAY_NVCC_ARCHITECTURES})
     set(part ${folder}/${base}_${architecture})
     add_custom_command(
       OUTPUT ${part}.cubin
-      COMMAND ${nvcc_folder}/ptxas -c -O3 -arch sm_${architecture} -o ${part}.o ${ptx}
-      COMMAND ${nvcc_folder}/nvlink --arch sm_${architecture} -o ${part}.cubin ${part}.o
+      COMMAND ${FOREBAY_NVCC_FOLDER}/ptxas -c -O3 -arch sm_${architecture} -o ${part}.o ${ptx}
+      COMMAND ${FOREBAY_NVCC_FOLDER}/nvlink --arch sm_${architecture} -o ${part}.cubin ${part}.o
       DEPENDS ${ptx} COMMENT "Assembling ${base} for sm_${architecture}" VERBATIM)
     list(APPEND cubins ${part}.cubin)
     list(APPEND parts --image3=kind=elf,sm=${architecture},file=${part}.cubin)
   endforeach()
   add_custom_command(
     OUTPUT ${image}
-    COMMAND ${nvcc_folder}/fatbinary -64 --create=${image} --compress-mode=size ${parts}
+    COMMAND ${FOREBAY_NVCC_FOLDER}/fatbinary -64 --create=${image} --compress-mode=size ${parts}
     DEPENDS ${ptx} ${cubins} VERBATIM)
 endfunction()
 

@@ -349,7 +349,6 @@ class Writer {
   }
 
   void finish_code() {
-    out_.settled = true;
     if (!program_.reduction) {
       emit(kFbEnd);
       return;
@@ -368,10 +367,7 @@ class Writer {
       return;
     }
     load(value, end_);
-    out_.settled = false;
-    // By now every slot but the value's own is idle.
-    if (slot_[value] == kNone && out_.slots == 0) ++out_.slots;
-    emit(kFbEnd, slot_[value] == kNone ? 0 : slot_[value]);
+    emit(kFbEnd);
   }
 
   const Program& program_;

@@ -30,9 +30,8 @@ struct Bytecode {
   std::vector<std::uint16_t> singles;    ///< the program's other leaves
   std::vector<std::uint16_t> scalar_at;  ///< the first word of each scalar
   unsigned scalar_words = 0;
-  unsigned slots = 0;    ///< the most that are in use at once
-  bool typed = false;    ///< not for the kernels of f32 and i32
-  bool settled = false;  ///< as in FbHead
+  unsigned slots = 0;  ///< the most that are in use at once
+  bool typed = false;  ///< not for the kernels of f32 and i32
 
   /// Any program. REQUIRES: operands fit, as they do within kLimits.
   explicit Bytecode(const compute::Program& program);

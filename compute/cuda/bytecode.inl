@@ -55,7 +55,7 @@ enum : unsigned { kFbCodeShift = 22, kFbOperandBits = 11, kFbOperandMask = 2047,
 enum FbCode : unsigned {
   FB_COMMUTING_FIRST(FB_COMMUTING_CODES)
   FB_ORDERED_FIRST(FB_ORDERED_CODES)
-  kFbEnd,     // what is reduced is in the accumulator; or in slot b, where the others put it
+  kFbEnd,     // what is reduced is in the accumulator, or in slots b if it takes two
   kFbLoad,    // acc = operand b
   kFbStore,   // slot b = acc
   kFbOut,     // output b = acc
@@ -162,7 +162,6 @@ struct FbHead {
   unsigned indexed;      // the result is the index
   unsigned total_wide;   // totals are f64 or i64
   unsigned result_form;  // FbForm
-  unsigned settled;      // what is reduced, if anything, is in its slot before the end
   unsigned run_log2;     // of the elements of a row that a thread takes together
   unsigned piece;        // elements that follow each other by one stride: 4, 2 or 1
   unsigned narrow;       // indices are below 2^31

@@ -158,7 +158,6 @@ InterpreterArguments::InterpreterArguments(const Program& program, const Bytecod
                                            const Binding& binding, const InterpreterPlan& plan) {
   put_head(program, binding, plan);
   if (program.reduction) put_reduction(program, binding, plan.launch.choices);
-  head_.settled = bytecode.settled;
   put_body(program, bytecode, binding, plan);
   std::memcpy(bytes_.data(), &head_, sizeof head_);
 }

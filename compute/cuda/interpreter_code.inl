@@ -50,8 +50,8 @@ FB_FN unsigned long long fb_single(const FbBuffer& leaf) {
   }
 }
 
-// Runs the code over a thread's N elements. What is reduced ends in `acc`, for typed kernels in the
-// slot that is returned.
+// Runs the code over a thread's N elements. What is reduced ends in `acc`, or from the slot on that
+// is returned.
 template <int N, bool kTyped, typename Args, typename Place>
 FB_FN unsigned fb_interpret(const Args& a, const FbSlots<N>& slots, const Place& place,
                             unsigned (&acc)[N]) {
@@ -122,9 +122,6 @@ FB_FN unsigned fb_interpret(const Args& a, const FbSlots<N>& slots, const Place&
     }
     switch (code_of) {
       case kFbEnd:
-        if constexpr (kTyped) {
-          if (!a.head.settled) slots.put(b, acc);
-        }
         return b;
       case kFbLoad:
         if (b & kFbScalar) {

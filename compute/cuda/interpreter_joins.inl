@@ -25,20 +25,21 @@ FB_FN_SHARED FbTotal fb_join(unsigned join, FbTotal a, FbTotal b) {
   return a;
 }
 
+// Of what is reduced.
 template <typename T, int N>
-FB_FN T fb_slot_value(const FbSlots<N>& slots, unsigned slot, unsigned e) {
+FB_FN T fb_reduced(const unsigned (&acc)[N], const FbSlots<N>& slots, unsigned slot, int e) {
   if constexpr (sizeof(T) == 8) {
     return fb_value<T>(*slots.wide(slot, e));
   } else {
-    return fb_value<T>(slots.quad(slot, e / 4)->w[e % 4]);
+    return fb_value<T>(acc[e]);
   }
 }
 
 // Joins the N terms at hand with `total`; `held` keeps the first half of a thread's eight until the
 // other one is there.
 template <int N, typename Args, typename Place>
-FB_FN void fb_take(const Args& a, const FbSlots<N>& slots, unsigned slot, const Place& place,
-                   FbTotal& held, FbTotal& total) {
+FB_FN void fb_take(const Args& a, const unsigned (&acc)[N], const FbSlots<N>& slots, unsigned slot,
+                   const Place& place, FbTotal& held, FbTotal& total) {
 // What lies behind the row's end is nothing.
 #define FB_CUT                                                                                 \
   if (!place.whole()) {                                                                        \
@@ -54,7 +55,7 @@ FB_FN void fb_take(const Args& a, const FbSlots<N>& slots, unsigned slot, const 
     const fb_##term nothing = (fb_##term)fb_value<fb_##sum>(a.head.identity);           \
     fb_##term t[N];                                                                     \
     _Pragma("unroll") for (int e = 0; e < N; ++e) {                                     \
-      t[e] = fb_to_##term(fb_slot_value<fb_##value>(slots, slot, e));                   \
+      t[e] = fb_to_##term(fb_reduced<fb_##value>(acc, slots, slot, e));                 \
     }                                                                                   \
     FB_CUT                                                                              \
     FB_TREE(name)                                                                       \
@@ -68,26 +69,26 @@ FB_FN void fb_take(const Args& a, const FbSlots<N>& slots, unsigned slot, const 
     total.bits = fb_word(fb_##name(fb_value<fb_##sum>(total.bits), fb_to_##sum(t[0]))); \
     return;                                                                             \
   }
-#define FB_TAKE_BEST(name, type)                                                           \
-  case kFbJoin_##name##_##type: {                                                          \
-    typedef FbBest<fb_##type> Best;                                                        \
-    const Best nothing{fb_value<fb_##type>(a.head.identity), 0x7fffffffffffffffLL};        \
-    Best t[N];                                                                             \
-    _Pragma("unroll") for (int e = 0; e < N; ++e) {                                        \
-      t[e] = Best{fb_slot_value<fb_##type>(slots, slot, e), place.start + place.local(e)}; \
-    }                                                                                      \
-    FB_CUT                                                                                 \
-    FB_TREE(name)                                                                          \
-    if (N < kFbElements) {                                                                 \
-      if (place.pass == 0) {                                                               \
-        held = FbTotal{fb_word(t[0].value), t[0].index};                                   \
-        return;                                                                            \
-      }                                                                                    \
-      t[0] = fb_##name(Best{fb_value<fb_##type>(held.bits), held.index}, t[0]);            \
-    }                                                                                      \
-    t[0] = fb_##name(Best{fb_value<fb_##type>(total.bits), total.index}, t[0]);            \
-    total = FbTotal{fb_word(t[0].value), t[0].index};                                      \
-    return;                                                                                \
+#define FB_TAKE_BEST(name, type)                                                             \
+  case kFbJoin_##name##_##type: {                                                            \
+    typedef FbBest<fb_##type> Best;                                                          \
+    const Best nothing{fb_value<fb_##type>(a.head.identity), 0x7fffffffffffffffLL};          \
+    Best t[N];                                                                               \
+    _Pragma("unroll") for (int e = 0; e < N; ++e) {                                          \
+      t[e] = Best{fb_reduced<fb_##type>(acc, slots, slot, e), place.start + place.local(e)}; \
+    }                                                                                        \
+    FB_CUT                                                                                   \
+    FB_TREE(name)                                                                            \
+    if (N < kFbElements) {                                                                   \
+      if (place.pass == 0) {                                                                 \
+        held = FbTotal{fb_word(t[0].value), t[0].index};                                     \
+        return;                                                                              \
+      }                                                                                      \
+      t[0] = fb_##name(Best{fb_value<fb_##type>(held.bits), held.index}, t[0]);              \
+    }                                                                                        \
+    t[0] = fb_##name(Best{fb_value<fb_##type>(total.bits), total.index}, t[0]);              \
+    total = FbTotal{fb_word(t[0].value), t[0].index};                                        \
+    return;                                                                                  \
   }
     FB_JOINS(FB_TAKE)
     FB_BEST_JOINS(FB_TAKE_BEST)
@@ -136,8 +137,8 @@ struct FbTaker {
   FbTotal held, total;
 
   template <typename Place>
-  FB_FN_MEMBER void operator()(const Place& place, const unsigned (&)[N], unsigned slot) {
-    fb_take<N>(a, slots, slot, place, held, total);
+  FB_FN_MEMBER void operator()(const Place& place, const unsigned (&acc)[N], unsigned slot) {
+    fb_take<N>(a, acc, slots, slot, place, held, total);
   }
 };
 

@@ -1,5 +1,6 @@
 // Adam on a device: against its definition, against the host's bits, and captured in a graph.
 #include "forebay/compute/prepare.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "tests/nn/adam_cases.hpp"
@@ -35,6 +36,28 @@ TEST_CASE("Adam on a device updates tensors of any size") {
   Runtime runtime = Runtime::create(test::device_config());
   testing::check_adam_sizes(runtime.device("cuda"));
 }
+
+#ifdef FOREBAY_HAVE_INTERPRETER
+TEST_CASE("the first step of an optimizer and the first gather wait for no compiler") {
+  FOREBAY_REQUIRE_DEVICE();
+  Config config = test::device_config();
+  config.kernels.compile_after = 1000;  // nothing is made in the background either
+  Runtime runtime = Runtime::create(config);
+  Device& device = runtime.device("cuda");
+  const Tensor w = nn::requires_grad(full({100, 8}, 0.5F, device));
+  nn::Adam adam({w}, nn::AdamOptions(1e-2));
+  const Tensor rows = from_host<std::int64_t>(std::vector<std::int64_t>{7, 0, 99}, {3}, device);
+  nn::backward((w * w).sum());
+  adam.step();
+  const Tensor now = w.detach();
+  CHECK(now.sum().item() < 400.0F);
+  CHECK(index_select(now, 0, rows).numel() == 24);
+  CHECK(exp(now.to(DType::f64)).max().item<double>() < 1.7);
+  CHECK(device.counters().kernels.compiled == 0);
+  CHECK(device.counters().kernels.disk_hits == 0);
+  CHECK(device.counters().kernels.compile_wait_us == 0);
+}
+#endif
 
 TEST_CASE("Adam's step is one call of the driver for 5000 tensors and allocates nothing") {
   FOREBAY_REQUIRE_DEVICE();

@@ -158,13 +158,11 @@ TEST_CASE("what is reduced ends in the accumulator, or in its slots where it tak
   Bytecode bytecode(program);
   CHECK(text_of(bytecode) == "load 0; end");
   CHECK_FALSE(bytecode.typed);
-  CHECK_FALSE(bytecode.settled);
   CHECK(bytecode.slots == 1);
   program = sum_program({DType::i64, Access::linear}, 1, 1);
   bytecode = Bytecode(program);
   CHECK(text_of(bytecode) == "end");
   CHECK(bytecode.typed);
-  CHECK(bytecode.settled);
   program = sum_program(kLinear, 1, 1);
   program.reduction->op = compute::ReduceOp::max;
   CHECK(Bytecode(program).typed);
