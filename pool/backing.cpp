@@ -1,11 +1,21 @@
 #include "pool/backing.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
 
 namespace forebay::pool {
+namespace {
+
+// For one more, so that adding it cannot fail; doubling, so that many cost what they are.
+template <typename Element>
+void make_room(std::vector<Element>& elements) {
+  if (elements.size() == elements.capacity()) elements.reserve(2 * elements.size() + 8);
+}
+
+}  // namespace
 
 SourceResult Backing::failed(const char* call, SourceResult result) {
   try {
@@ -78,7 +88,7 @@ SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mappin
         const std::size_t shortage = wanted - left();
         release_idle(held_.current() - std::min<std::size_t>(held_.current(), shortage));
       }
-      idle_.reserve(idle_.size() + 1);
+      make_room(idle_);
       Idle created{0, std::min(wanted, left())};
       if (created.bytes == 0) {
         result = {Outcome::out_of_memory, 0};
@@ -94,7 +104,7 @@ SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mappin
       count(0, static_cast<std::int64_t>(created.bytes));
       best = idle_.end() - 1;
     }
-    made.reserve(made.size() + 1);
+    make_room(made);
     const Mapping mapping{address + total, best->bytes, best->handle};
     result = source_.map(mapping.address, mapping.bytes, mapping.handle);
     if (!result.ok()) {
@@ -128,7 +138,7 @@ SourceResult Backing::unmap(const Mapping& mapping) {
 }
 
 SourceResult Backing::unmap_untold(const Mapping& mapping) {
-  idle_.reserve(idle_.size() + 1);
+  make_room(idle_);
   const SourceResult result = source_.unmap(mapping.address, mapping.bytes);
   if (!result.ok()) return failed("unmapping memory", result);
   idle_.push_back({mapping.handle, mapping.bytes});

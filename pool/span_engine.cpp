@@ -138,7 +138,8 @@ void SpanEngine::delist(ExtentId id) {
 // Islands ----------------------------------------------------------------------------------------
 
 ExtentId SpanEngine::add_island(Address address, std::size_t bytes, bool hole) {
-  islands_.reserve(islands_.size() + 1);
+  if (islands_.size() == islands_.capacity()) islands_.reserve(2 * islands_.size() + 8);
+  reserve(1);
   const ExtentId id = new_extent();
   Extent& extent = at(id);
   extent.address = address;

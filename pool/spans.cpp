@@ -117,17 +117,15 @@ SpanBlock& Pool::Impl::make_block(ExtentId id, StreamState& state) {
 }
 
 // Where other streams free what this one allocates, its cache would never have anything, and each
-// allocation would go to the engine: so it takes as many spans at once as others have freed since
-// it last did. REQUIRES: the stream's mutex and the engine lock.
+// allocation would go to the engine: so for each span that others have freed it takes one more,
+// half a cache at a time. REQUIRES: the stream's mutex and the engine lock.
 void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
-  const unsigned most = config_.parked_spans / 2;
-  unsigned wanted =
-      std::min(std::exchange(state.drained, 0), most - std::min(most, state.spans.size()));
+  if (state.drained == 0 || --state.drained == 0) return;  // one is the block just allocated
   if (state.keeps.load(std::memory_order_relaxed)) return;
   try {
-    for (; wanted > 0; --wanted) {
+    while (state.drained > 0 && state.spans.size() < config_.parked_spans / 2) {
       const ExtentId id = find_and_take(request, state);
-      if (id == kNoExtent) return;
+      if (id == kNoExtent) break;
       // What was not everybody's is ordered for this stream alone.
       const Point point = engine_.at(id).clean ? 0 : state.next_point;
       SpanBlock& block = make_block(id, state);
@@ -137,6 +135,7 @@ void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
       block.user.store(&state, std::memory_order_release);
       state.uncovered += point == 0 ? 0 : 1;
       state.spans.park({block.bytes, block.address, id, point});
+      --state.drained;
     }
   } catch (const std::bad_alloc&) {  // one by one, then
   }
@@ -271,7 +270,7 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     allocated = block->bytes;
     moves = waits.empty() && !keeps && !state.keeps.load(std::memory_order_relaxed);
     if (moves) {
-      user->drained += user == &state ? 0 : 1;
+      if (user != &state && user->drained < kMostDrained) ++user->drained;
       block->user.store(&state, std::memory_order_release);
     }
   }

@@ -37,6 +37,9 @@ struct StreamCounters {
 /// Points are so many times rarer at most while nobody wants them.
 inline constexpr std::uint32_t kMostCalm = 256;
 
+/// What a stream remembers of spans that others freed.
+inline constexpr unsigned kMostDrained = 256;
+
 using StateLock = std::unique_lock<SpinMutex>;
 /// One stream of a pool, or one capture arena. Records are reused, never destroyed before the pool,
 /// so that a stale pointer to one is harmless: `stream` and `open` say what it is now.
@@ -60,7 +63,7 @@ struct alignas(64) StreamState {
   std::uint32_t calm = 1;             // by how many times points are rarer than configured
   bool wanted = false;                // what waits for it lies in no cache of this stream
   std::uint64_t searches = 0;         // of the whole pool, when it was last thought of
-  unsigned drained = 0;               // spans of this stream that others freed, since it took some
+  unsigned drained = 0;               // spans that others freed, less those that it took since
   std::uint64_t pending_covered = 0;  // bytes pending in the caches at the last point
   StreamCounters counters;
   DatedDelta requested, allocated;

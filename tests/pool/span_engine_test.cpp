@@ -245,3 +245,18 @@ TEST_CASE("what is put back waits in the order of points, not behind what was fr
   engine.complete(1, 5);
   CHECK(engine.pending(1) == 8 * kMiB);
 }
+
+TEST_CASE("islands may be many, each with its own record") {
+  SpanEngine engine;
+  constexpr Address kApart = 64 * kMiB;
+  std::vector<ExtentId> islands;
+  for (Address i = 0; i < 1000; ++i) {
+    islands.push_back(engine.add_island(kEngineBase + i * kApart, 2 * kMiB, false));
+  }
+  CHECK(engine.counts().extents == 1000);
+  CHECK(engine.counts().free == 1000 * 2 * kMiB);
+  for (Address i = 0; i < 1000; ++i) {
+    REQUIRE(engine.at(islands[i]).address == kEngineBase + i * kApart);
+  }
+  CHECK(engine.validate() == "");
+}

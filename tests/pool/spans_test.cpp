@@ -7,6 +7,7 @@
 #include "pool/span_block.hpp"
 #include "pool/span_cache.hpp"
 #include "pool/spin_mutex.hpp"
+#include "pool/stream_state.hpp"
 #include "pool/units.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
@@ -193,4 +194,98 @@ TEST_CASE("a stream that nobody waits for records points ever more rarely") {
   // With each it asks whether the newest and the oldest of those before it have passed.
   CHECK(world.pool.stats().timeline.queries <= 2 * records);
   CHECK(world.sound());
+}
+
+namespace {
+
+/// Stream 1 allocates and stream 2 frees, so many at a time.
+class Couple {
+ public:
+  explicit Couple(std::size_t batch) : blocks_(batch) {}
+  void produce() {
+    for (void*& block : blocks_) block = world.pool.allocate(2 * kMiB, 1);
+  }
+  void consume() {
+    for (void* block : blocks_) world.pool.deallocate(block, 2);
+  }
+  void consume_itself() {
+    for (void* block : blocks_) world.pool.deallocate(block, 1);
+  }
+  [[nodiscard]] std::uint64_t pending_of(StreamId stream) const {
+    for (const StreamStats& of : world.pool.stats().streams) {
+      if (of.id == stream) return of.pending;
+    }
+    return 0;
+  }
+  [[nodiscard]] std::uint64_t free_in_ranges() const {
+    return world.pool.stats().fragmentation.free_in_ranges;
+  }
+
+  World world{World::Config{.immediate = true}};
+
+ private:
+  std::vector<void*> blocks_;
+};
+
+}  // namespace
+
+TEST_CASE("spans that one stream allocates and another frees go round without the engine") {
+  Couple couple(16);
+  couple.produce();
+  couple.consume();
+  for (int round = 0; round < 20; ++round) {
+    INFO("round " << round);
+    CHECK(couple.pending_of(2) == 16 * 2 * kMiB);
+    void* first = couple.world.pool.allocate(2 * kMiB, 1);
+    // All of them moved over.
+    CHECK(couple.pending_of(1) == 15 * 2 * kMiB);
+    CHECK(couple.pending_of(2) == 0);
+    CHECK(couple.free_in_ranges() == 0);
+    couple.world.pool.deallocate(first, 1);
+    couple.produce();
+    CHECK(couple.free_in_ranges() == 0);
+    couple.consume();
+    REQUIRE(couple.world.sound());
+  }
+  CHECK(couple.world.pool.stats().held.peak == 16 * 2 * kMiB);
+}
+
+TEST_CASE("a stream whose spans others free takes several at once, and forgets that") {
+  Couple couple(64);
+  for (int round = 0; round < 10; ++round) {
+    couple.produce();
+    couple.consume();
+  }
+  // What its cache had no room for went to the engine, of which a look takes half a cache more.
+  couple.world.pool.trim(64 * 2 * kMiB);
+  void* first = couple.world.pool.allocate(2 * kMiB, 1);
+  CHECK(couple.pending_of(1) == kMostParkedSpans / 2 * 2 * kMiB);
+  couple.world.pool.deallocate(first, 1);
+  // Whatever it did before: once as many as it can remember.
+  unsigned looks = 0;
+  for (; looks < kMostDrained; ++looks) {
+    couple.world.pool.trim(64 * 2 * kMiB);
+    void* block = couple.world.pool.allocate(2 * kMiB, 1);
+    const bool alone = couple.pending_of(1) == 0;
+    couple.world.pool.deallocate(block, 1);
+    REQUIRE(couple.world.sound());
+    if (alone) break;
+  }
+  CHECK(looks <= kMostDrained / (kMostParkedSpans / 2));
+  CHECK(couple.world.pool.stats().held.peak == 64 * 2 * kMiB);
+}
+
+TEST_CASE("a parked span moves to no stream before its free has passed") {
+  World world(World::Config{.capacity = 8 * kMiB});
+  void* block = world.pool.allocate(2 * kMiB, 1);
+  world.timeline->work(2);
+  world.pool.deallocate(block, 2);
+  void* other = world.pool.allocate(2 * kMiB, 1);
+  CHECK(other != block);
+  world.timeline->run_all();
+  void* third = world.pool.allocate(2 * kMiB, 3);
+  CHECK(third == block);
+  CHECK(world.sound());
+  world.pool.deallocate(third, 3);
+  world.pool.deallocate(other, 1);
 }
