@@ -17,8 +17,8 @@ namespace {
 
 /// Instructions of one element up to which a thread's elements are written out side by side.
 constexpr unsigned kWideWeight = 40;
-/// Bytes that a thread holds: of leaves in a map, up to the larger of these 32 registers are enough;
-/// in a step of a reduction 32 or 40 are for the smaller, 48 for the larger.
+/// Bytes that a thread holds. Up to the larger of these 32 registers are enough for a map; a step
+/// of a reduction takes 32 or 40 up to the smaller, 48 up to the larger.
 constexpr std::size_t kSlimStep = 32;
 constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;

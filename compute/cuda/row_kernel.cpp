@@ -107,8 +107,7 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
     for (std::size_t k = 0; k < program_.stages.size(); ++k) stage(k);
     text_.line("}");
     text_.line("extern \"C\" __global__ void __launch_bounds__(", kReduceThreads, ", ",
-               residents(steps_, inputs_), ") ", kRowEntry,
-               "(const __grid_constant__ Args a) {");
+               residents(steps_, inputs_), ") ", kRowEntry, "(const __grid_constant__ Args a) {");
     text_.line("  __shared__ unsigned long long words[", rows_ * kReduceThreads, "];");
     text_.line("  const unsigned columns = 1u << a.columns_log2;");
     text_.line("  if (a.vector && a.reduced == (long long)(", steps_ * kStepElements,

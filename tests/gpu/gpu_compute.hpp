@@ -105,7 +105,10 @@ class DeviceCase {
   /// `program` is the case's, at an address that stays. The last executor is always ready.
   void run(const compute::Program& program) { run(program, *gpu_.backend.executors().back()); }
   void run(const compute::Program& program, compute::Executor& executor) {
-    REQUIRE(executor.run(program, binding_, stream_) == compute::Readiness::done);
+    REQUIRE(try_run(program, executor));
+  }
+  [[nodiscard]] bool try_run(const compute::Program& program, compute::Executor& executor) {
+    return executor.run(program, binding_, stream_) == compute::Readiness::done;
   }
   /// Empty, or what is wrong.
   [[nodiscard]] std::string check() const {

@@ -11,6 +11,36 @@
 using namespace forebay;
 using namespace forebay::test;
 
+namespace {
+
+/// Empty, or what the host computed that the case does not say.
+std::string run_on_host(compute::Executor& executor, const ProgramCase& data,
+                        const Stream& stream) {
+  compute::Binding binding = data.binding();
+  for (const CaseBuffer& leaf : data.leaves()) {
+    binding.leaves.push_back(leaf.bytes.data() + leaf.offset);
+  }
+  std::vector<CaseBuffer> outputs;
+  for (std::size_t k = 0; k < data.program().outputs.size(); ++k) {
+    outputs.push_back(data.output_buffer(k));
+  }
+  for (CaseBuffer& output : outputs) {
+    binding.outputs.push_back(output.bytes.data() + output.offset);
+  }
+  CaseBuffer reduction;
+  if (data.program().reduction) {
+    reduction = data.reduction_buffer();
+    binding.reduction = reduction.bytes.data() + reduction.offset;
+  }
+  REQUIRE(executor.run(data.program(), binding, stream) == compute::Readiness::done);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (std::string wrong = data.check_output(k, outputs[k]); !wrong.empty()) return wrong;
+  }
+  return data.program().reduction ? data.check_reduction(reduction) : "";
+}
+
+}  // namespace
+
 TEST_CASE("the host computes what every sample program says") {
   Runtime runtime = Runtime::create();
   Device& device = runtime.device("host");
@@ -34,25 +64,22 @@ TEST_CASE("the host computes what every sample program says") {
                              {.seed = seed, .specials = specials, .misaligned = round % 2});
       INFO(named.program.key());
       INFO(named.name << " over " << to_string(extents));
-      compute::Binding binding = data.binding();
-      for (const CaseBuffer& leaf : data.leaves()) {
-        binding.leaves.push_back(leaf.bytes.data() + leaf.offset);
-      }
-      std::vector<CaseBuffer> outputs;
-      for (std::size_t k = 0; k < named.program.outputs.size(); ++k) {
-        outputs.push_back(data.output_buffer(k));
-      }
-      for (CaseBuffer& output : outputs) {
-        binding.outputs.push_back(output.bytes.data() + output.offset);
-      }
-      CaseBuffer reduction = data.reduction_buffer();
-      binding.reduction = reduction.bytes.data() + reduction.offset;
-      REQUIRE(executor.run(named.program, binding, device.default_stream()) ==
-              compute::Readiness::done);
-      for (std::size_t k = 0; k < outputs.size(); ++k) {
-        CHECK(data.check_output(k, outputs[k]) == "");
-      }
-      if (named.program.reduction) CHECK(data.check_reduction(reduction) == "");
+      CHECK(run_on_host(executor, data, device.default_stream()) == "");
     }
+  }
+}
+
+TEST_CASE("ten thousand random programs on the host") {
+  Runtime runtime = Runtime::create();
+  Device& device = runtime.device("host");
+  compute::host::Threads threads(2);
+  compute::host::HostExecutor executor(threads, device.counters().kernels);
+  for (unsigned seed = 1; seed <= 10'000; ++seed) {
+    const compute::Program program = long_random_program(seed);
+    const ProgramCase data = random_case(program, seed);
+    const std::string wrong = run_on_host(executor, data, device.default_stream());
+    if (wrong.empty()) continue;
+    FAIL("seed " << seed << " over " << to_string(data.binding().extents) << ": " << wrong << "\n"
+                 << program.key());
   }
 }

@@ -304,4 +304,27 @@ std::string ProgramCase::check_reduction(const CaseBuffer& got) const {
   return check_guard(got, exact_.size() * size);
 }
 
+ProgramCase random_case(const compute::Program& program, unsigned seed) {
+  static constexpr std::int64_t kLengths[] = {1, 2, 3, 4, 7, 16, 31, 64, 129, 500};
+  std::mt19937 random(seed);
+  Dims extents;
+  std::int64_t count = 1;
+  for (unsigned d = 0; d < program.rank; ++d) {
+    std::int64_t extent = kLengths[random() % std::size(kLengths)];
+    while (count * extent > 1000 && extent > 1) extent = (extent + 1) / 2;
+    extents.push_back(extent);
+    count *= extent;
+  }
+  // Sums of specials are no test of sums.
+  bool bears = true;
+  if (program.reduction) {
+    const DType type = program.type_of(program.reduction->value);
+    const compute::ReduceRule rule = rule_of(program.reduction->op, type);
+    bears = rule.total != DType::f64 || rule.identity == compute::Identity::highest ||
+            rule.identity == compute::Identity::lowest;
+  }
+  return ProgramCase(program, extents,
+                     {.seed = seed, .specials = bears && seed % 2 == 0, .misaligned = seed % 3});
+}
+
 }  // namespace forebay::test

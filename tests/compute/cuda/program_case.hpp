@@ -71,4 +71,7 @@ class ProgramCase {
   std::vector<std::int64_t> best_;
 };
 
+/// Small extents for a program, and data in which everything may occur that its reduction bears.
+[[nodiscard]] ProgramCase random_case(const compute::Program& program, unsigned seed);
+
 }  // namespace forebay::test

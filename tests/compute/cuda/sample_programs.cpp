@@ -120,7 +120,8 @@ bool is_light(Op op, DType type) {
   }
 }
 
-Program draw_program(unsigned seed, bool words) {
+/// Of at most `most` operations; 0: of few, or now and then of many.
+Program draw_program(unsigned seed, bool words, std::size_t most) {
   std::mt19937 source(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(source() % n); };
   // Few types each, so that operands of one type are found.
@@ -140,9 +141,11 @@ Program draw_program(unsigned seed, bool words) {
   const std::size_t scalars = leaves == 0 ? 2 : below(3);
   for (std::size_t k = 0; k < scalars; ++k) program.scalars.push_back(type());
 
-  const std::size_t operations = below(4) == 0 ? 30 + below(40) : below(10);
+  const std::size_t operations = most != 0       ? 1 + below(most)
+                                 : below(4) == 0 ? 30 + below(40)
+                                                 : below(10);
   std::size_t values = leaves + scalars;
-  for (std::size_t tries = 0; program.code.size() < operations && tries < 1000; ++tries) {
+  for (std::size_t tries = 0; program.code.size() < operations && tries < 5000; ++tries) {
     const auto op = static_cast<Op>(below(compute::kOpCount));
     const auto pick = [&] { return static_cast<Value>(below(values)); };
     const Instruction drawn{op, DType::f32, pick(), pick(), pick()};
@@ -179,9 +182,11 @@ Program draw_program(unsigned seed, bool words) {
 
 }  // namespace
 
-Program random_program(unsigned seed) { return draw_program(seed, false); }
+Program random_program(unsigned seed) { return draw_program(seed, false, 0); }
 
-Program random_word_program(unsigned seed) { return draw_program(seed, true); }
+Program random_word_program(unsigned seed) { return draw_program(seed, true, 0); }
+
+Program long_random_program(unsigned seed) { return draw_program(seed, false, 200); }
 
 Program sum_program(Leaf leaf, std::uint8_t rank, std::uint8_t reduced_dims) {
   Program program;

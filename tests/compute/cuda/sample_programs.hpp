@@ -35,6 +35,8 @@ struct NamedProgram {
 [[nodiscard]] compute::Program random_program(unsigned seed);
 /// The same of f32 and i32, with the operations that the interpreter's fast kernels know, or sums.
 [[nodiscard]] compute::Program random_word_program(unsigned seed);
+/// The first again, of up to 200 operations.
+[[nodiscard]] compute::Program long_random_program(unsigned seed);
 
 /// `leaf` summed over `reduced_dims` of `rank` dimensions.
 [[nodiscard]] compute::Program sum_program(compute::Leaf leaf, std::uint8_t rank,
