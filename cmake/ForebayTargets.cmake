@@ -30,8 +30,8 @@ if(FOREBAY_SANITIZE)
 endif()
 
 # Most of compiling is reading headers. Those of the standard library that nearly every file includes
-# are read once for all modules; and sanitised builds, in which nobody edits, compile several files
-# as one. So names in unnamed namespaces differ within a module, and within its tests.
+# are read once for all modules; and where FOREBAY_UNITY is asked for, sanitised builds, in which
+# nobody edits, compile several files as one: names in unnamed namespaces differ there.
 set(empty_source ${PROJECT_BINARY_DIR}/empty.cpp)
 file(CONFIGURE OUTPUT ${empty_source} CONTENT "")
 add_library(forebay_standard_headers OBJECT ${empty_source})
@@ -40,8 +40,9 @@ target_link_libraries(forebay_standard_headers PRIVATE forebay_options)
 target_precompile_headers(forebay_standard_headers PRIVATE
   <algorithm> <array> <atomic> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional>
   <string> <string_view> <unordered_map> <utility> <vector>)
+set(FOREBAY_UNITY OFF)
 if(FOREBAY_SANITIZE)
-  set(CMAKE_UNITY_BUILD ON)
+  set(FOREBAY_UNITY ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 endif()
 
