@@ -207,3 +207,51 @@ TEST_CASE("a pool is closed under the feet of its users") {
   CHECK(world.source->handles() == 0);
   CHECK(check_identities(world.pool.stats()).empty());
 }
+
+TEST_CASE("couples of threads pass large blocks on, which move from stream to stream") {
+  constexpr unsigned kCouples = 4;
+  constexpr int kBlocks = 1500;
+  World world(World::Config{.capacity = 256 * kMiB, .immediate = true, .streams = 2 * kCouples});
+  std::vector<Exchange> exchanges(kCouples);
+  std::atomic<unsigned> misuses{0};
+  std::vector<std::thread> threads;
+  for (unsigned couple = 0; couple < kCouples; ++couple) {
+    const StreamId from = 1 + 2 * couple, to = from + 1;
+    threads.emplace_back([&, couple, from] {
+      for (int i = 0; i < kBlocks;) {
+        try {
+          // Two sizes, one of which all couples have.
+          const std::size_t bytes = i % 3 == 0 ? 2 * kMiB : (2 + couple) * kMiB;
+          exchanges[couple].put({world.pool.allocate(bytes, from), bytes, from});
+          ++i;
+        } catch (const OutOfMemory&) {
+          std::this_thread::yield();  // until the consumers have caught up
+        }
+      }
+    });
+    threads.emplace_back([&, couple, from, to] {
+      for (int i = 0; i < kBlocks;) {
+        Parcel parcel{};
+        if (!exchanges[couple].get(&parcel)) {
+          std::this_thread::yield();
+          continue;
+        }
+        // Now and then the producer's own stream takes it back.
+        const StreamId stream = i % 50 == 0 ? from : to;
+        if (world.pool.try_deallocate(parcel.block, stream, parcel.bytes) != Misuse::none) {
+          ++misuses;
+        }
+        ++i;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(misuses == 0);
+  const PoolStats stats = world.pool.stats();
+  CHECK(stats.allocations.frees == kCouples * kBlocks);
+  CHECK(stats.allocations.live == 0);
+  CHECK(world.sound());
+  world.pool.trim();
+  CHECK(world.pool.stats().held.current == 0);
+  CHECK(world.sound());
+}
