@@ -11,7 +11,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # g++ 12 sees ghosts in std::string, and more of them if that comes out of a precompiled header.
   target_compile_options(forebay_options INTERFACE -Wno-restrict)
   if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    target_compile_options(forebay_options INTERFACE -Wno-array-bounds -Wno-stringop-overread)
+    target_compile_options(forebay_options INTERFACE -Wno-array-bounds -Wno-stringop-overflow
+                                                     -Wno-stringop-overread)
   endif()
 endif()
 set(FOREBAY_LAUNCHER "")
