@@ -3,7 +3,7 @@
 # pools an allocation of its own; then the planted overrun of one float, which must be found.
 set -eu
 bin=$1
-export FOREBAY_REQUIRE_GPU=1 FOREBAY_TEST_PASSTHROUGH=1
+export FOREBAY_REQUIRE_GPU=1 FOREBAY_TEST_PASSTHROUGH=1 FOREBAY_FUZZ_PROGRAMS=100 FOREBAY_FUZZ_KERNELS=5
 # Left out: what provokes errors of the driver on purpose, what starts other programs, what counts
 # calls of a pooled device, and what needs gigabytes.
 compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" \
@@ -12,7 +12,8 @@ compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" \
   '~kernels are cached*' '~an error of a copy*' '~a capture allocates*' '~cold-start*' '~reinit*' \
   '~the driver'"'"'s memory keeps*' '~a file that is none*' '~on a GPU a guarded*' '~a device and the host*' '~a device that is not there*' '~the warm path*' '~plans are kept*' \
   "~Adam's step is one call*" '~training on a device*' '~2^29*' '~more than 2^31*' '~a result behind*' \
-  '~on a GPU an updated graph*' '~on a GPU graphs in random order*' '~on a GPU a thousand*' '~on a GPU the memory of*'
+  '~on a GPU an updated graph*' '~on a GPU graphs in random order*' '~on a GPU a thousand*' '~on a GPU the memory of*' \
+  '~on a GPU many long rows*'
 if compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" '[.planted]' \
   >planted.txt 2>&1; then
   echo "the planted overrun was not found" >&2
