@@ -6,6 +6,7 @@
 #include "compute/fold.hpp"
 #include "compute/registry.hpp"
 #include "compute/strides.hpp"
+#include "forebay/runtime/log.hpp"
 
 namespace forebay::compute {
 namespace {
@@ -58,7 +59,10 @@ NodeRef Engine::operation(Op op, DType type, const Dims& shape, std::span<NodeRe
   node->weight = weight;
   if (weight.pinned > limits_.most.pinned) {
     node->weight = exact_weight(node->inputs(), walk_);
-    if (node->weight.pinned > limits_.most.pinned) evaluate(node, kEndPinned);
+    if (node->weight.pinned > limits_.most.pinned) {
+      trace_end(kEndPinned, node->weight);
+      evaluate(node, kEndPinned);
+    }
   }
   return node;
 }
@@ -87,8 +91,15 @@ Weight Engine::fit_limits(std::span<const NodeRef> operands) {
       }
     }
     if (heaviest == nullptr) return weight;  // one operation always is a program
+    trace_end(*end, weight);
     evaluate(*heaviest, *end);
   }
+}
+
+void Engine::trace_end(const End& end, const Weight& weight) const {
+  if (!logs(LogLevel::trace)) return;
+  log(LogLevel::trace,
+      "an expression of " + device_.id() + " ends: " + numbers_of(end, weight, limits_));
 }
 
 NodeRef Engine::scalar(DType type, std::uint64_t bits) {

@@ -120,6 +120,7 @@ class Engine {
 
   void fit_shape(NodeRef& operand, const Dims& shape);
   [[nodiscard]] Weight fit_limits(std::span<const NodeRef> operands);
+  void trace_end(const End& end, const Weight& weight) const;
   void split(Node* root);
   void lower(const LowerRequest& request);
   void launch(const End& end, void* first_output = nullptr);

@@ -30,15 +30,23 @@ FusionLimits::FusionLimits(const FusionConfig& config, const Limits& backend, st
 
 const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept {
   static constexpr End kEnds[] = {
-      {&Weight::ops, &FusionEndCounters::max_ops},
-      {&Weight::leaves, &FusionEndCounters::max_inputs},
-      {&Weight::scalars, &FusionEndCounters::max_inputs},
-      {&Weight::height, &FusionEndCounters::max_height},
+      {&Weight::ops, &FusionEndCounters::max_ops, "operations", "fusion.max_ops"},
+      {&Weight::leaves, &FusionEndCounters::max_inputs, "inputs", "fusion.max_inputs"},
+      {&Weight::scalars, &FusionEndCounters::max_inputs, "scalars", "fusion.max_inputs"},
+      {&Weight::height, &FusionEndCounters::max_height, "levels", "fusion.max_height"},
   };
   for (const End& end : kEnds) {
     if (weight.*end.measure > limits.most.*end.measure) return &end;
   }
   return nullptr;
+}
+
+std::string numbers_of(const End& end, const Weight& weight, const FusionLimits& limits) {
+  const bool pinned = end.measure == nullptr;
+  const std::uint64_t number = pinned ? weight.pinned : weight.*end.measure;
+  const std::uint64_t most = pinned ? limits.most.pinned : limits.most.*end.measure;
+  return std::to_string(number) + " " + end.unit + ", at most " + std::to_string(most) + " (" +
+         end.key + ")";
 }
 
 // Sums cannot overflow: each operand is within the limits, or was weighed exactly.

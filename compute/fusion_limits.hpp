@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "compute/node.hpp"
 #include "compute/walk.hpp"
@@ -25,13 +26,21 @@ struct FusionLimits {
 struct End {
   std::uint32_t Weight::*measure;  ///< what the heaviest operand has most of; null: none
   Counter FusionEndCounters::*counter;
+  const char* unit = "";  ///< of the measure
+  const char* key = "";   ///< of the configuration that bounds it
 };
 inline constexpr End kEndRead{nullptr, &FusionEndCounters::read};
 inline constexpr End kEndConsumer{nullptr, &FusionEndCounters::consumer};
-inline constexpr End kEndPinned{nullptr, &FusionEndCounters::pinned_bytes};
+inline constexpr End kEndPinned{nullptr, &FusionEndCounters::pinned_bytes, "bytes held by it alone",
+                                "fusion.pinned_fraction"};
 
 /// The first limit on the size of a program that `weight` is beyond, or null.
 [[nodiscard]] const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept;
+
+/// An end at a limit with its numbers: "257 operations, at most 256 (fusion.max_ops)". A backend's
+/// own limit may be below the configuration's.
+[[nodiscard]] std::string numbers_of(const End& end, const Weight& weight,
+                                     const FusionLimits& limits);
 
 /// What an operation on `operands` weighs, from above: shared nodes count for each use.
 [[nodiscard]] Weight bound_weight(std::span<const NodeRef> operands) noexcept;

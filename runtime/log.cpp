@@ -62,7 +62,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 }  // namespace
 
 void log(LogLevel level, std::string_view line) noexcept {
-  if (level == LogLevel::off || level < lowest.load(std::memory_order_relaxed)) return;
+  if (!logs(level)) return;
   try {
     sink.get().logger.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
   } catch (...) {
@@ -71,5 +71,9 @@ void log(LogLevel level, std::string_view line) noexcept {
 }
 
 void set_log_level(LogLevel level) noexcept { lowest.store(level, std::memory_order_relaxed); }
+
+bool logs(LogLevel level) noexcept {
+  return level != LogLevel::off && level >= lowest.load(std::memory_order_relaxed);
+}
 
 }  // namespace forebay

@@ -34,6 +34,21 @@ TEST_CASE("the stricter limit counts") {
         &FusionEndCounters::max_height);
 }
 
+TEST_CASE("an end names its numbers and the key that bounds them") {
+  FusionConfig config;
+  config.max_ops = 10;
+  config.pinned_fraction = 0.5;
+  const FusionLimits limits(config, Limits{.max_scalars = 20}, 1000);
+  const Weight many{.ops = 11};
+  CHECK(numbers_of(*exceeded(many, limits), many, limits) ==
+        "11 operations, at most 10 (fusion.max_ops)");
+  const Weight scalars{.scalars = 21};
+  CHECK(numbers_of(*exceeded(scalars, limits), scalars, limits) ==
+        "21 scalars, at most 20 (fusion.max_inputs)");
+  CHECK(numbers_of(kEndPinned, {.pinned = 501}, limits) ==
+        "501 bytes held by it alone, at most 500 (fusion.pinned_fraction)");
+}
+
 TEST_CASE("operations end an expression and are counted") {
   FusionConfig fusion;
   fusion.max_ops = 8;

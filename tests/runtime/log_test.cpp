@@ -14,6 +14,7 @@ using namespace forebay;
 TEST_CASE("Lines below the level are dropped, the others go to standard error") {
   const auto ended = test::in_child([] {
     set_log_level(LogLevel::info);
+    if (logs(LogLevel::debug) || !logs(LogLevel::info) || logs(LogLevel::off)) return 1;
     log(LogLevel::debug, "dropped");
     log(LogLevel::info, "kept {} %s");
     log(LogLevel::error, "kept too");
