@@ -4,6 +4,7 @@
 
 #include "compute/cuda/launch_plan.hpp"
 #include "compute/cuda/row_kernel.hpp"
+#include "compute/cuda/row_plan.hpp"
 
 namespace forebay::cuda {
 

@@ -1,21 +1,17 @@
 #include "compute/cuda/row_kernel.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cassert>
-#include <cstring>
-#include <limits>
 #include <vector>
 
 #include "compute/cuda/codegen.hpp"
 #include "compute/cuda/program_text.hpp"
 #include "compute/cuda/reduce_text.hpp"
+#include "compute/cuda/row_plan.hpp"
 #include "compute/cuda/text.hpp"
 
 namespace forebay::cuda {
 
 using compute::Program;
-using compute::RowBinding;
 using compute::RowProgram;
 using compute::RowSource;
 using compute::RowStage;
@@ -23,43 +19,9 @@ using Kind = compute::RowSource::Kind;
 
 namespace {
 
-struct Input {
-  DType type = DType::f32;
-  bool column = false;
-};
-
-std::vector<Input> inputs_of(const RowProgram& program) {
-  std::vector<Input> inputs;
-  for (const RowStage& stage : program.stages) {
-    for (std::size_t k = 0; k < stage.sources.size(); ++k) {
-      const RowSource source = stage.sources[k];
-      if (source.kind != Kind::input && source.kind != Kind::column) continue;
-      if (inputs.size() <= source.index) inputs.resize(source.index + 1U);
-      inputs[source.index] = {stage.program.leaves[k].type, source.kind == Kind::column};
-    }
-  }
-  return inputs;
-}
-
-DType output_type(const RowProgram& program) {
-  const Program& last = program.stages.back().program;
-  return last.type_of(last.outputs.front().value);
-}
-
-/// Elements of a row that a thread takes together, by the type that is reduced, as in every kernel.
-unsigned run_of(const RowProgram& program) {
-  const Program& first = program.stages.front().program;
-  const std::size_t bytes = size_of(first.type_of(first.reduction->value));
-  return std::min(16U / static_cast<unsigned>(bytes), kStepElements);
-}
-
-/// Rows that a thread takes at once: where they are short, one alone would keep too few loads in
-/// flight.
-unsigned rows_of(unsigned steps) { return steps == 1 ? 2 : 1; }
-
 /// Blocks that a multiprocessor should hold: as many as the registers allow without spilling, since
 /// while some rows wait for their threads, the others should use the memory.
-unsigned residents(unsigned steps, const std::vector<Input>& inputs) {
+unsigned residents(unsigned steps, const std::vector<RowInput>& inputs) {
   if (steps > 2) return steps == 4 ? 3 : 2;
   return inputs.size() > 1 ? 4 : steps == 2 ? 5 : 6;
 }
@@ -70,9 +32,9 @@ class Writer {
   Writer(const RowProgram& program, unsigned steps)
       : program_(program),
         steps_(steps),
-        rows_(rows_of(steps)),
-        inputs_(inputs_of(program)),
-        shape_{.elements = kStepElements, .passes = 1, .run = run_of(program), .vector = true} {}
+        rows_(rows_of_thread(steps)),
+        inputs_(row_inputs(program)),
+        shape_{.elements = kStepElements, .passes = 1, .run = row_run(program), .vector = true} {}
 
   std::string run() {
     text_.block(kHelpers);
@@ -133,7 +95,7 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       text_.line("  const ", memory_name(inputs_[k].type), "* in", k, ";");
     }
-    text_.line("  ", memory_name(output_type(program_)), "* out;");
+    text_.line("  ", memory_name(row_output(program_)), "* out;");
     text_.line("  long long kept, reduced;");
     for (const std::size_t size : {8U, 4U}) {
       if (size == 4) text_.line("  unsigned group_log2, columns_log2, vector;");
@@ -232,7 +194,7 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
       load(input, "column" + number(input), "", "r");
     }
     if (last) {
-      text_.line("    ", memory_name(output_type(program_)), " y[", kStepElements, "];");
+      text_.line("    ", memory_name(row_output(program_)), " y[", kStepElements, "];");
     } else {
       text_.line("    Term", of, " t[", kStepElements, "];");
     }
@@ -285,7 +247,7 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
   }
 
   void store() {
-    const DType type = output_type(program_);
+    const DType type = row_output(program_);
     const unsigned n = elements_of_access(shape_, type);
     const std::string pack =
         "FbPack<" + std::string(memory_name(type)) + ", " + std::to_string(n) + ">";
@@ -335,80 +297,15 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
 
   const RowProgram& program_;
   const unsigned steps_, rows_;
-  const std::vector<Input> inputs_;
+  const std::vector<RowInput> inputs_;
   const KernelShape shape_;
   Text text_;
 };
 
 }  // namespace
 
-unsigned blocks_of_rows(const ReducePlan& plan, unsigned steps) {
-  return static_cast<unsigned>((plan.tiles + rows_of(steps) - 1) / rows_of(steps));
-}
-
-std::optional<RowLaunch> plan_rows(const RowProgram& program, const RowBinding& binding) {
-  RowLaunch launch;
-  launch.plan = plan_reduction(Dims{binding.rows, binding.length}, 0b10);
-  const ReducePlan& plan = launch.plan;
-  const std::int64_t steps = plan.chunk / (std::int64_t{kStepElements} << plan.group_log2);
-  if (plan.splits != 1 || steps > kMostRowSteps ||
-      plan.tiles > std::numeric_limits<std::int32_t>::max()) {
-    return std::nullopt;
-  }
-  launch.steps = std::bit_ceil(static_cast<unsigned>(steps));
-  launch.blocks = blocks_of_rows(plan, launch.steps);
-  launch.threads = plan.threads();
-  const KernelShape shape{.elements = kStepElements, .passes = 1, .run = run_of(program)};
-  const auto aligned = [&](const void* address, DType type) {
-    const std::size_t access = elements_of_access(shape, type) * size_of(type);
-    return reinterpret_cast<std::uintptr_t>(address) % access == 0;
-  };
-  launch.vector = binding.length % shape.run == 0 && aligned(binding.output, output_type(program));
-  const std::vector<Input> inputs = inputs_of(program);
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    launch.vector = launch.vector && aligned(binding.inputs[k], inputs[k].type);
-  }
-  return launch;
-}
-
 std::string generate_row_kernel(const RowProgram& program, unsigned steps) {
   return Writer(program, steps).run();
-}
-
-template <typename T>
-void RowArguments::put(T value) {
-  assert(size_ + sizeof(T) <= bytes_.size());
-  std::memcpy(bytes_.data() + size_, &value, sizeof(T));
-  size_ += sizeof(T);
-}
-
-RowArguments::RowArguments(const RowProgram& program, const RowBinding& binding,
-                           const RowLaunch& launch) {
-  for (const void* const input : binding.inputs) put(input);
-  put(binding.output);
-  put(launch.plan.kept);
-  put(launch.plan.reduced);
-  for (const std::size_t size : {8U, 4U}) {
-    if (size == 4) {
-      put(launch.plan.group_log2);
-      put(launch.plan.columns_log2);
-      put(std::uint32_t{launch.vector});
-    }
-    std::size_t k = 0;
-    for (const RowStage& stage : program.stages) {
-      for (const DType type : stage.program.scalars) {
-        const std::uint64_t bits = binding.scalars[k++];
-        if (size_of(type) != size) continue;
-        if (size == 8) {
-          put(bits);
-        } else {
-          put(static_cast<std::uint32_t>(bits));
-        }
-      }
-    }
-  }
-  // The structure's size is a multiple of its alignment.
-  if (size_ % 8 != 0) put(std::uint32_t{0});
 }
 
 }  // namespace forebay::cuda

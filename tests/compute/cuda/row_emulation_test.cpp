@@ -5,7 +5,7 @@
 
 #include "compute/convert.hpp"
 #include "compute/cuda/launch_plan.hpp"
-#include "compute/cuda/row_kernel.hpp"
+#include "compute/cuda/row_plan.hpp"
 #include "tests/compute/cuda/emulated_case.hpp"
 #include "tests/compute/cuda/emulator.hpp"
 #include "tests/compute/cuda/sample_rows.hpp"
