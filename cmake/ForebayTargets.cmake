@@ -41,6 +41,7 @@ target_link_libraries(forebay_standard_headers PRIVATE forebay_options)
 target_precompile_headers(forebay_standard_headers PRIVATE
   <algorithm> <array> <atomic> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional>
   <string> <string_view> <unordered_map> <utility> <vector>)
+set(CMAKE_UNITY_BUILD OFF)  # whatever a project around this one asks for
 set(FOREBAY_UNITY OFF)
 if(FOREBAY_SANITIZE)
   set(FOREBAY_UNITY ON)

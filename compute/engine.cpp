@@ -106,7 +106,7 @@ NodeRef Engine::scalar(DType type, std::uint64_t bits) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t hash = (bits + static_cast<std::uint64_t>(type)) * 0x9E3779B97F4A7C15ULL;
   NodeRef& recent = scalars_[hash >> 60];
-  // Somebody may have evaluated it, and a capture takes that back only from its own nodes.
+  // A capture takes back what became of nodes only for its own.
   if (!recent || !recent->is(NodeKind::constant) || recent->type != type || recent->bits != bits ||
       recent->capture != capture_number()) {
     recent = Node::constant(device_, *this, Dims(), type, bits);
@@ -261,7 +261,7 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
   const std::vector<Node*>& leaves = walk_.leaves();
   const bool crossed = std::any_of(leaves.begin(), leaves.end(), [&](const Node* leaf) {
     return leaf->storage == target->storage &&
-           (!leaf->contiguous || leaf->offset != target->offset);
+           (!leaf->contiguous || leaf->offset != target->offset || leaf->shape != target->shape);
   });
   if (crossed) {
     assign(target, contiguous(value, kEndConsumer));

@@ -136,7 +136,8 @@ class Engine {
   FusionLimits limits_;
   ProgramCache programs_;
   Mailboxes mailboxes_;
-  std::array<NodeRef, 16> scalars_;  // the latest number of each hash, or none
+  // The latest number of each hash, or none. They own the device, until it closes.
+  std::array<NodeRef, 16> scalars_;
   Walk walk_;
   Lowering lowering_;
   CaptureLog* log_ = nullptr;  // of the capture that is under way

@@ -8,7 +8,8 @@ namespace forebay::compute {
 
 bool Lowering::run(const LowerRequest& request, const FusionLimits& limits, Walk& walk) {
   if (!walk.run(request.roots, limits.most.ops)) return false;
-  if (!add_leaves(walk, limits) || !add_constants(walk, limits)) return false;
+  if (!add_leaves(walk, request.roots.front()->shape, limits) || !add_constants(walk, limits))
+    return false;
   set_space(request);
   program.code.clear();
   for (const Node* node : walk.operations()) {
@@ -23,7 +24,7 @@ bool Lowering::run(const LowerRequest& request, const FusionLimits& limits, Walk
 }
 
 // Leaves with the same elements are one. REQUIRES: all have the shape of the space.
-bool Lowering::add_leaves(const Walk& walk, const FusionLimits& limits) {
+bool Lowering::add_leaves(const Walk& walk, const Dims& space, const FusionLimits& limits) {
   program.leaves.clear();
   binding.reduction = nullptr;
   binding.mailbox = nullptr;
@@ -32,19 +33,27 @@ bool Lowering::add_leaves(const Walk& walk, const FusionLimits& limits) {
   binding.strides.clear();
   for (Node* const node : walk.leaves()) {
     const void* const address = node->address();
+    // A constant keeps its own shape in an expression. Where somebody has evaluated it since, its
+    // elements are all the same, and the first one stands for them.
+    const bool was_constant = node->shape != space;
+    const bool linear = node->contiguous && !was_constant;
+    Dims strides = node->strides;
+    if (was_constant) {
+      strides = Dims();
+      for (std::size_t d = 0; d < space.size(); ++d) strides.push_back(0);
+    }
     std::size_t i = 0;
     while (i < binding.leaves.size() &&
            (binding.leaves[i] != address ||
-            (node->contiguous ? !binding.strides[i].empty()
-                              : !(binding.strides[i] == node->strides)))) {
+            (linear ? !binding.strides[i].empty() : !(binding.strides[i] == strides)))) {
       ++i;
     }
     node->slot = static_cast<std::uint32_t>(i);
     if (i != binding.leaves.size()) continue;
     if (i == limits.most.leaves) return false;
     binding.leaves.push_back(address);
-    binding.strides.push_back(node->contiguous ? Dims() : node->strides);
-    program.leaves.push_back({node->type, node->contiguous ? Access::linear : Access::strided});
+    binding.strides.push_back(linear ? Dims() : strides);
+    program.leaves.push_back({node->type, linear ? Access::linear : Access::strided});
   }
   return true;
 }

@@ -38,7 +38,7 @@ class Lowering {
   bool last_reader = true;
 
  private:
-  bool add_leaves(const Walk& walk, const FusionLimits& limits);
+  bool add_leaves(const Walk& walk, const Dims& space, const FusionLimits& limits);
   bool add_constants(const Walk& walk, const FusionLimits& limits);
   void set_space(const LowerRequest& request);
   void add_outputs(const LowerRequest& request, const FusionLimits& limits, const Walk& walk);

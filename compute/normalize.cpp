@@ -47,6 +47,7 @@ Tensor run_rows(const compute::RowProgram& program, const Tensor& x,
 
 bool is_column(const std::optional<Tensor>& part, const Tensor& x) {
   return !part || (part->autograd() == nullptr && category_of(part->dtype()) == Category::real &&
+                   (part->dtype() != DType::f64 || x.dtype() == DType::f64) &&
                    &part->device() == &x.device() && part->rank() == 1 &&
                    part->shape()[0] == x.shape()[x.rank() - 1]);
 }

@@ -142,8 +142,9 @@ RowProgram make_layer_norm(DType type, std::optional<DType> weight, std::optiona
 /// Makes what `key` stands for once, and keeps it.
 template <typename Key, typename Make>
 const RowProgram& kept(const Key& key, Make&& make) {
-  static std::mutex mutex;
-  static std::map<Key, std::unique_ptr<const RowProgram>> programs;
+  // Never destroyed: a thread that compiles may need them until the very end.
+  static std::mutex& mutex = *new std::mutex;
+  static auto& programs = *new std::map<Key, std::unique_ptr<const RowProgram>>;
   const std::lock_guard lock(mutex);
   std::unique_ptr<const RowProgram>& program = programs[key];
   if (program == nullptr) program = std::make_unique<const RowProgram>(make());

@@ -258,7 +258,8 @@ class Pool::Impl {
                     Carrier::Place* place, bool* again) const;
   Misuse release_small(Carrier* carrier, Address address, StreamState& state, StreamId stream,
                        std::size_t bytes, bool* again);
-  void send_home(const SmallCache::Block& block);
+  void send_home(const SmallCache::Block& block, const StreamState* user);
+  [[nodiscard]] static Stamp stamp_after_use(const StreamState& user) noexcept;
   bool drop_spares(StreamState& state);
   bool unpark_small(StreamState& state);
 

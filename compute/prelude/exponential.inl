@@ -14,7 +14,7 @@ FB_FN float fb_exp(float x) {
   p = FB_FMA(p, r, 4.1665795894e-2F);
   p = FB_FMA(p, r, 1.6666665459e-1F);
   p = FB_FMA(p, r, 5.0000001201e-1F);
-  const float y = FB_FMA(p, r * r, r) + 1.0F;
+  const float y = (p * (r * r) + r) + 1.0F;
   const int whole = (int)(FB_BITS(shifted) - 0x4b400000U);
   const int half = whole >> 1;
   const float scaled = (y * fb_pow2(half)) * fb_pow2(whole - half);

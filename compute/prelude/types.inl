@@ -30,6 +30,7 @@
 #define FB_FMOD64(a, b) fmod(a, b)
 #define FB_BITS64(x) ((unsigned long long)__double_as_longlong(x))
 #define FB_DOUBLE(x) __longlong_as_double((long long)(x))
+#if __CUDA_ARCH__ >= 800
 // The least and the greatest by one instruction, of a NaN and a number the NaN, with -0 below +0.
 FB_FN float fb_device_min(float a, float b) {
   float result;
@@ -43,6 +44,7 @@ FB_FN float fb_device_max(float a, float b) {
 }
 #define FB_MIN(a, b) fb_device_min(a, b)
 #define FB_MAX(a, b) fb_device_max(a, b)
+#endif
 // The assembler of CUDA 13.0 makes -max(a, b) of max(-a, -b) for sm_90, where it should be
 // -min(a, b): so a negation is spelled in a way that it does not know as one.
 FB_FN unsigned fb_negative(unsigned a) {

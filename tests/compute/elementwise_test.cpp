@@ -1,6 +1,7 @@
 #include <functional>
 #include <limits>
 
+#include "forebay/compute/math.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -317,4 +318,21 @@ TEST_CASE("a hundred and fifty operations with shared broadcasts") {
   for (int i = 0; i < 75; ++i) t = (std::move(t) + row) + shared;
   CHECK(t.to_host<float>() ==
         std::vector<float>{150, 300, 450, 150, 300, 450, 150, 300, 450, 150, 300, 450});
+}
+
+TEST_CASE("a constant that was evaluated after its use is still the same for every element") {
+  const Host host;
+  const Tensor x = host.f32(std::vector<float>(1000, 1.0F), {10, 100});
+  const std::vector<float> four(1000, 4.0F);
+  for (const Dims& shape : {Dims{}, Dims{1}, Dims{100}, Dims{1, 100}, Dims{10, 1}, Dims{10, 100}}) {
+    INFO("constant of " << to_string(shape));
+    const Tensor c = full(shape, 3.0F, host.device);
+    const Tensor sum = x + c;
+    const Tensor again = x + c;
+    const Tensor chosen = where(greater(x, 2.0F), x, c);
+    c.eval();
+    CHECK(sum.to_host<float>() == four);
+    CHECK(again.sum().item() == 4000.0F);
+    CHECK(chosen.to_host<float>() == std::vector<float>(1000, 3.0F));
+  }
 }

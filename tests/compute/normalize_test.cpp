@@ -84,3 +84,11 @@ TEST_CASE("layer_norm centres and scales its last dimensions") {
   CHECK(contains(message_of<ShapeError>([&] { (void)layer_norm(t, 4); }), "[5, 3, 100]"));
   CHECK_THROWS_AS(layer_norm(host.i32({1, 2})), ShapeError);
 }
+
+TEST_CASE("layer_norm with a weight of f64 has the same bits along rows and by operations") {
+  const Host host;
+  const Tensor x = host.f32(values(), {kRows, kColumns});
+  const Tensor weight = (x.sum(std::vector<int>{0}) * 0.37F).to(DType::f64) + 1e-9;
+  CHECK(same(layer_norm(x, 1, weight).to_host<float>(),
+             layer_norm(x, 1, weight.reshape({1, kColumns})).to_host<float>()));
+}
