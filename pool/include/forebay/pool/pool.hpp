@@ -166,9 +166,11 @@ class Pool {
                                const AllocateOptions& options = {});
   /// Gives a block back once the work that `stream` was given so far is done with it. Work of other
   /// streams, of the one that it was allocated on too, counts only where `record_use` told of it or
-  /// `stream` waits for it. `bytes` is what was requested, 0 if unknown. Null does nothing; misuse
-  /// goes to the misuse handler. A free that finds no host memory for its books is made up for by a
-  /// later call, up to 256 of them; further ones are `no_host_memory`.
+  /// `stream` waits for it. That holds for a block without any use as well: its own stream may
+  /// still have work from before the allocation that uses the memory, so another one that frees it
+  /// has to be ordered after the allocation. `bytes` is what was requested, 0 if unknown. Null does
+  /// nothing; misuse goes to the misuse handler. A free that finds no host memory for its books is
+  /// made up for by a later call, up to 256 of them; further ones are `no_host_memory`.
   void deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
   /// The same, but misuse is only counted and returned.
   Misuse try_deallocate(void* pointer, StreamId stream, std::size_t bytes = 0) noexcept;
