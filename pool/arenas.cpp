@@ -124,8 +124,6 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, const Point* re
   // Empty ones would stay until the stream itself is short of memory.
   while (Carrier* empty = state.cache.any_empty()) close_carrier(empty, state);
   const std::lock_guard engine_lock(engine_mutex_);
-  arena.heir = &state;
-  arena.heir_point = point;
   engine_.restamp(arena.owner, {state.owner, point});
   deferred_.pass_on(arena, {&state, state.stream, point});
 }

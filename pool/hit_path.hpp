@@ -54,8 +54,7 @@ struct Pool::Impl::HitPath {
   /// The same for a span, which is parked.
   [[gnu::always_inline]] static Given park(Impl& pool, SpanBlock& block, Address address,
                                            std::size_t bytes, StreamState& state) {
-    // What the stream before wrote, `freed` above all, is seen with its name.
-    if (block.user.load(std::memory_order_acquire) != &state) return Given::no;
+    if (block.user.load(std::memory_order_relaxed) != &state) return Given::no;
     if (block.address != address || block.shared) return Given::no;
     if (block.freed.load(std::memory_order_relaxed)) return Given::no;
     if (bytes != 0 && bytes != block.requested) return Given::no;

@@ -160,7 +160,7 @@ void Pool::Impl::complete(StreamState& state) {
       count = state.cache.complete(passed, home);
       small_pending_.fold(state.cache.pending_delta);
     }
-    for (std::size_t i = 0; i < count; ++i) send_home({home[i].carrier, home[i].index}, nullptr);
+    for (std::size_t i = 0; i < count; ++i) send_home({home[i].carrier, home[i].index});
   }
   bool ready = false;
   {

@@ -258,8 +258,7 @@ class Pool::Impl {
                     Carrier::Place* place, bool* again) const;
   Misuse release_small(Carrier* carrier, Address address, StreamState& state, StreamId stream,
                        std::size_t bytes, bool* again);
-  void send_home(const SmallCache::Block& block, const StreamState* user);
-  [[nodiscard]] static Stamp stamp_after_use(const StreamState& user) noexcept;
+  void send_home(const SmallCache::Block& block);
   bool drop_spares(StreamState& state);
   bool unpark_small(StreamState& state);
 

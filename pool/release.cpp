@@ -102,14 +102,17 @@ bool Pool::Impl::release_deferred(bool regions) {
   if (ready.empty()) return false;
   for (auto block = ready.begin(); block != ready.end();) {
     const auto next = std::next(block);
-    if (block->small) send_home(block->small, block->user);
+    if (block->small) send_home(block->small);
     if (regions && !free_alone(block->alone)) refused.splice(refused.end(), ready, block);
     block = next;
   }
   const std::lock_guard lock(engine_mutex_);
   if (closed()) return false;
   for (const Deferred& block : ready) {
-    if (block.id != kNoExtent) engine_.free(block.id, stamp_after_use(*block.user));
+    const bool keeps = block.user->keeps.load(std::memory_order_relaxed);
+    if (block.id != kNoExtent) {
+      engine_.free(block.id, keeps ? Stamp{block.user->owner, kNever} : Stamp{});
+    }
     block.freed_on->deferred -= block.bytes;
     --block.user->awaited;
     deferred_bytes_ -= block.bytes;
@@ -117,17 +120,6 @@ bool Pool::Impl::release_deferred(bool regions) {
   deferred_.put_back(refused);
   sample_levels();
   return !ready.empty();
-}
-
-// What was freed after its last use: an arena's stays its own, and what one had that has ended
-// waits for the work that the arena's stream was given by then. REQUIRES: the engine lock.
-Stamp Pool::Impl::stamp_after_use(const StreamState& user) noexcept {
-  if (user.keeps.load(std::memory_order_relaxed)) return {user.owner, kNever};
-  if (user.heir == nullptr ||
-      user.heir->passed.load(std::memory_order_acquire) >= user.heir_point) {
-    return {};
-  }
-  return {user.heir->owner, user.heir_point};
 }
 
 Misuse Pool::Impl::record_use(const void* pointer, StreamId stream) noexcept {

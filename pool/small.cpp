@@ -317,23 +317,13 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
   return Misuse::none;
 }
 
-// A block that is away goes back to the carrier that it belongs to, free for everybody, unless its
-// user was an arena that has ended, whose graph may still be running on the carrier's stream.
-void Pool::Impl::send_home(const SmallCache::Block& block, const StreamState* user) {
+// A block that is away goes back to the carrier that it belongs to, free for everybody.
+void Pool::Impl::send_home(const SmallCache::Block& block) {
   StreamState* owner = nullptr;
   const auto lock = lock_owner(*block.carrier, &owner);
   if (owner == nullptr) return;  // the pool was closed meanwhile
   const bool keeps = owner->keeps.load(std::memory_order_relaxed);
-  const bool waits = user != nullptr && user->heir == owner &&
-                     owner->passed.load(std::memory_order_acquire) < user->heir_point;
-  if (waits) {
-    ++owner->uncovered;
-    owner->wanted = true;
-  }
-  const Point point = keeps ? kNever : owner->next_point;
-  if (Carrier* empty = owner->cache.give_lent(block, keeps || waits, point)) {
-    close_carrier(empty, *owner);
-  }
+  if (Carrier* empty = owner->cache.give_lent(block, keeps, kNever)) close_carrier(empty, *owner);
 }
 
 // Parked blocks join their neighbours; whether that left a handle wholly idle. REQUIRES: the

@@ -120,7 +120,6 @@ SpanBlock& Pool::Impl::make_block(ExtentId id, StreamState& state) {
 // allocation would go to the engine: so for each span that others have freed it takes one more,
 // half a cache at a time. REQUIRES: the stream's mutex and the engine lock.
 void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
-  if (request.key != kSpanClass) return;
   if (state.drained == 0 || --state.drained == 0) return;  // one is the block just allocated
   if (state.keeps.load(std::memory_order_relaxed)) return;
   try {
@@ -303,9 +302,7 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     } else {
       ++state.uncovered;
       state.wanted = true;
-      // The arena may have ended meanwhile; then its stream inherited the rest already.
-      const bool still = keeps && user->keeps.load(std::memory_order_relaxed);
-      const Stamp stamp = still ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
+      const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
       record = point_due(state, free_range(id, stamp));
       record |= is_scattered(state);
       if (record) state.span_calls = 0;

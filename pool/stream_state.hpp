@@ -84,10 +84,6 @@ struct alignas(64) StreamState {
 
   /// An arena in use: what it frees stays its own.
   std::atomic<bool> keeps{false};
-  /// Who has what an arena had that has ended, and from which of its points on it is everybody's.
-  /// Written under this mutex, the heir's and the engine lock; any of them will do to read it.
-  StreamState* heir = nullptr;
-  Point heir_point = 0;
   /// Bytes freed on this stream whose blocks wait for other streams too; the engine lock guards it.
   std::uint64_t deferred = 0;
   /// Such blocks that were allocated on this stream; the engine lock guards it.
