@@ -113,7 +113,6 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, const Point* re
     ++state.uncovered;
     state.wanted = true;
   }
-  arena.keeps = false;
   while (!arena.cache.carriers().empty()) {
     Carrier* carrier = *arena.cache.carriers().begin();
     arena.cache.remove(carrier);
@@ -123,9 +122,13 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, const Point* re
   }
   // Empty ones would stay until the stream itself is short of memory.
   while (Carrier* empty = state.cache.any_empty()) close_carrier(empty, state);
+  // Together, for whoever is about to wait for the arena's end.
   const std::lock_guard engine_lock(engine_mutex_);
+  arena.heir = &state;
+  arena.heir_point = point;
+  arena.keeps = false;
   engine_.restamp(arena.owner, {state.owner, point});
-  deferred_.pass_on(arena, {&state, state.stream, point});
+  deferred_.pass_on(arena);
 }
 
 }  // namespace forebay::pool

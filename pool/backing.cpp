@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
@@ -17,7 +18,7 @@ void make_room(std::vector<Element>& elements) {
 
 }  // namespace
 
-SourceResult Backing::failed(const char* call, SourceResult result) {
+SourceResult Backing::failed(const char* call, SourceResult result) noexcept {
   try {
     last_failure_ = std::string(call) +
                     (result.outcome == Outcome::out_of_memory ? " found no memory" : " failed") +
@@ -26,6 +27,17 @@ SourceResult Backing::failed(const char* call, SourceResult result) {
     last_failure_.clear();
   }
   return result;
+}
+
+SourceResult Backing::lacks_host_memory() noexcept {
+  last_failure_ = "no host memory";  // short enough to need none
+  return {Outcome::out_of_memory, 0};
+}
+
+Backing::Made Backing::to_be_made() {
+  Mappings one;
+  one.try_emplace(0);
+  return one.extract(one.begin());
 }
 
 void Backing::count(std::int64_t mapped, std::int64_t idle) noexcept {
@@ -65,15 +77,36 @@ void Backing::set_observer(MappingCallback observer) {
   for (const auto& [address, mapping] : mappings_) tell(address, mapping.bytes, true);
 }
 
-void Backing::tell(Address address, std::size_t bytes, bool mapped) const {
+void Backing::tell(Address address, std::size_t bytes, bool mapped) const noexcept {
   if (observer_) observer_(address, bytes, mapped);
 }
 
-SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mapping>& made) {
+SourceResult Backing::map(Address address, std::size_t bytes,
+                          std::vector<Made>& made) noexcept {
   made.clear();
-  std::size_t total = 0;
   SourceResult result;
-  while (total < bytes && result.ok()) {
+  try {
+    result = map_handles(address, bytes, made);
+  } catch (const std::bad_alloc&) {
+    result = lacks_host_memory();
+  }
+  if (result.ok()) {
+    result = source_.set_access(address, bytes);
+    if (result.ok()) {
+      tell(address, bytes, true);
+      return result;
+    }
+    failed("setting access", result);
+  }
+  // Whatever cannot be unmapped either stays in `made`.
+  std::erase_if(made, [this](const Made& one) { return unmap_untold(one.mapped()).ok(); });
+  return result;
+}
+
+// Everything that is needed to note a handle is there before the source makes or maps it. Throws
+// std::bad_alloc.
+SourceResult Backing::map_handles(Address address, std::size_t bytes, std::vector<Made>& made) {
+  for (std::size_t total = 0; total < bytes; total += made.back().mapped().bytes) {
     // The largest that fits, so that few are needed.
     auto best = idle_.end();
     for (auto idle = idle_.begin(); idle != idle_.end(); ++idle) {
@@ -90,55 +123,41 @@ SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Mappin
       }
       make_room(idle_);
       Idle created{0, std::min(wanted, left())};
-      if (created.bytes == 0) {
-        result = {Outcome::out_of_memory, 0};
-        break;
-      }
-      result = source_.create(created.bytes, &created.handle);
-      if (!result.ok()) {
-        failed("creating memory", result);
-        break;
-      }
+      if (created.bytes == 0) return {Outcome::out_of_memory, 0};
+      const SourceResult result = source_.create(created.bytes, &created.handle);
+      if (!result.ok()) return failed("creating memory", result);
       take_room(created.bytes);
       idle_.push_back(created);
       count(0, static_cast<std::int64_t>(created.bytes));
       best = idle_.end() - 1;
     }
     make_room(made);
+    Made one = to_be_made();
     const Mapping mapping{address + total, best->bytes, best->handle};
-    result = source_.map(mapping.address, mapping.bytes, mapping.handle);
-    if (!result.ok()) {
-      failed("mapping memory", result);
-      break;
-    }
+    const SourceResult result = source_.map(mapping.address, mapping.bytes, mapping.handle);
+    if (!result.ok()) return failed("mapping memory", result);
     *best = idle_.back();
     idle_.pop_back();
     count(static_cast<std::int64_t>(mapping.bytes), -static_cast<std::int64_t>(mapping.bytes));
-    made.push_back(mapping);
-    total += mapping.bytes;
+    one.mapped() = mapping;
+    made.push_back(std::move(one));
   }
-  if (result.ok()) {
-    result = source_.set_access(address, total);
-    if (result.ok()) {
-      tell(address, total, true);
-      return result;
-    }
-    failed("setting access", result);
-  }
-  // Whatever cannot be unmapped either stays in `made`.
-  std::erase_if(made, [this](const Mapping& mapping) { return unmap_untold(mapping).ok(); });
-  return result;
+  return {};
 }
 
-SourceResult Backing::unmap(const Mapping& mapping) {
+SourceResult Backing::unmap(const Mapping& mapping) noexcept {
   tell(mapping.address, mapping.bytes, false);
   const SourceResult result = unmap_untold(mapping);
   if (!result.ok()) tell(mapping.address, mapping.bytes, true);
   return result;
 }
 
-SourceResult Backing::unmap_untold(const Mapping& mapping) {
-  make_room(idle_);
+SourceResult Backing::unmap_untold(const Mapping& mapping) noexcept {
+  try {
+    make_room(idle_);
+  } catch (const std::bad_alloc&) {
+    return lacks_host_memory();
+  }
   const SourceResult result = source_.unmap(mapping.address, mapping.bytes);
   if (!result.ok()) return failed("unmapping memory", result);
   idle_.push_back({mapping.handle, mapping.bytes});
@@ -147,17 +166,24 @@ SourceResult Backing::unmap_untold(const Mapping& mapping) {
   return result;
 }
 
-SourceResult Backing::take_region(std::size_t bytes, Mapping& made) {
-  made = {0, bytes, 0};
-  const SourceResult result = source_.allocate_region(bytes, &made.address);
+SourceResult Backing::take_region(std::size_t bytes, Made& made) noexcept {
+  try {
+    made = to_be_made();
+  } catch (const std::bad_alloc&) {
+    return lacks_host_memory();
+  }
+  Mapping& region = made.mapped();
+  region = {0, bytes, 0};
+  const SourceResult result = source_.allocate_region(bytes, &region.address);
   if (!result.ok()) return failed("allocating a region", result);
   take_room(bytes);
   count(static_cast<std::int64_t>(bytes), 0);
-  tell(made.address, bytes, true);
+  tell(region.address, bytes, true);
   return result;
 }
 
-SourceResult Backing::allocate_region(std::size_t bytes, std::size_t alignment, Mapping& made) {
+SourceResult Backing::allocate_region(std::size_t bytes, std::size_t alignment,
+                                      Made& made) noexcept {
   const std::size_t granularity = source_.traits().granularity;
   const std::size_t least = round_up_to_multiple(bytes, granularity);
   if (least > left()) return {Outcome::out_of_memory, 0};
@@ -165,21 +191,23 @@ SourceResult Backing::allocate_region(std::size_t bytes, std::size_t alignment, 
   SourceResult result = take_region(wanted, made);
   if (!result.ok() && wanted > least) result = take_region(least, made);
   if (!result.ok()) return result;
-  if (round_up(made.address, alignment) + bytes <= made.address + made.bytes) return result;
+  const Mapping region = made.mapped();
+  if (round_up(region.address, alignment) + bytes <= region.address + region.bytes) return result;
   // The source aligns less than the request needs: once more, with slack.
-  if (!free_region(made).ok()) return {};  // it stays ours, so that nothing is lost
+  if (!free_region(region).ok()) return {};  // it stays ours, so that nothing is lost
   const std::size_t with_slack = round_up_to_multiple(bytes + alignment, granularity);
   if (with_slack > left()) return {Outcome::out_of_memory, 0};
   return take_region(with_slack, made);
 }
 
-SourceResult Backing::allocate_exactly(std::size_t bytes, std::size_t alignment, Mapping& made) {
+SourceResult Backing::allocate_exactly(std::size_t bytes, std::size_t alignment,
+                                       Made& made) noexcept {
   const std::size_t with_slack = bytes + (alignment > kMinAlignment ? alignment : 0);
   if (with_slack > bytes_left()) return {Outcome::out_of_memory, 0};
   return take_region(with_slack, made);
 }
 
-SourceResult Backing::free_region(const Mapping& mapping) {
+SourceResult Backing::free_region(const Mapping& mapping) noexcept {
   tell(mapping.address, mapping.bytes, false);
   const SourceResult result = source_.free_region(mapping.address, mapping.bytes);
   if (!result.ok()) {
@@ -191,7 +219,7 @@ SourceResult Backing::free_region(const Mapping& mapping) {
   return result;
 }
 
-std::size_t Backing::release_idle(std::size_t keep) {
+std::size_t Backing::release_idle(std::size_t keep) noexcept {
   std::size_t released = 0;
   for (std::size_t i = idle_.size(); i-- > 0 && held_.current() > keep;) {
     const SourceResult result = source_.release(idle_[i].handle, idle_[i].bytes);
@@ -207,9 +235,12 @@ std::size_t Backing::release_idle(std::size_t keep) {
   return released;
 }
 
-void Backing::add(const Mapping& mapping) { mappings_.emplace(mapping.address, mapping); }
+Mapping Backing::add(Made made) noexcept {
+  made.key() = made.mapped().address;
+  return mappings_.insert(std::move(made)).position->second;
+}
 
-void Backing::remove(const Mapping& mapping) { mappings_.erase(mapping.address); }
+void Backing::remove(const Mapping& mapping) noexcept { mappings_.erase(mapping.address); }
 
 const Mapping* Backing::last_inside(Address begin, Address end) const noexcept {
   auto after = mappings_.lower_bound(end);

@@ -1,6 +1,7 @@
 // Backing: the physical memory that a pool holds, mapped or idle.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,7 +21,8 @@ struct Mapping {
 };
 
 /// Creates, maps, unmaps and releases handles, never more than the capacity, and loses none of them
-/// whatever call fails. It knows nothing of what lies in the memory.
+/// whatever call fails, nor where the host lacks memory, which fails like a call. It knows nothing
+/// of what lies in the memory.
 ///
 /// Thread safety: the pool's growth lock guards every call but the readers of gauges. `mappings`
 /// are changed (`add`, `remove`) with the engine lock held too, so that either lock suffices to
@@ -38,22 +40,31 @@ class Backing {
   void set_observer(MappingCallback observer);
   /// Bytes that idle handles and the limit lack for `need`.
   [[nodiscard]] std::size_t missing(std::size_t need) const noexcept;
+  using Mappings = std::map<Address, Mapping>;
+  /// A mapping that was made and is not among `mappings` yet, with all that it takes to add it.
+  using Made = Mappings::node_type;
+
+  /// Handles at most of which a mapping of so many bytes is made.
+  [[nodiscard]] std::size_t most_handles(std::size_t bytes) const noexcept {
+    const std::size_t idle = std::min(idle_.size(), bytes / source_.traits().granularity);
+    return idle + bytes / handle_size_ + 2;  // the last two may be smaller
+  }
   /// Maps [address, address + bytes), idle handles first, and sets access to all of it at once.
   /// `made` receives the mappings; when it fails, those that could not be undone.
-  SourceResult map(Address address, std::size_t bytes, std::vector<Mapping>& made);
+  SourceResult map(Address address, std::size_t bytes, std::vector<Made>& made) noexcept;
   /// The mapping's handle becomes idle. When it fails nothing has changed.
-  SourceResult unmap(const Mapping& mapping);
+  SourceResult unmap(const Mapping& mapping) noexcept;
   /// A region for sources without virtual memory, at least `bytes` at `alignment`.
-  SourceResult allocate_region(std::size_t bytes, std::size_t alignment, Mapping& made);
+  SourceResult allocate_region(std::size_t bytes, std::size_t alignment, Made& made) noexcept;
   /// A region of just `bytes`; with room to align it where the source need not do so.
-  SourceResult allocate_exactly(std::size_t bytes, std::size_t alignment, Mapping& made);
-  SourceResult free_region(const Mapping& mapping);
+  SourceResult allocate_exactly(std::size_t bytes, std::size_t alignment, Made& made) noexcept;
+  SourceResult free_region(const Mapping& mapping) noexcept;
   /// Releases idle handles while more than `keep` bytes are held. Returns the bytes released.
-  std::size_t release_idle(std::size_t keep);
+  std::size_t release_idle(std::size_t keep) noexcept;
 
-  void add(const Mapping& mapping);
-  void remove(const Mapping& mapping);
-  [[nodiscard]] const std::map<Address, Mapping>& mappings() const noexcept { return mappings_; }
+  Mapping add(Made made) noexcept;
+  void remove(const Mapping& mapping) noexcept;
+  [[nodiscard]] const Mappings& mappings() const noexcept { return mappings_; }
   /// The last mapping that lies wholly in [begin, end), null if there is none. O(log n).
   [[nodiscard]] const Mapping* last_inside(Address begin, Address end) const noexcept;
 
@@ -78,10 +89,13 @@ class Backing {
     Handle handle;
     std::size_t bytes;
   };
-  void tell(Address address, std::size_t bytes, bool mapped) const;
-  SourceResult unmap_untold(const Mapping& mapping);
-  SourceResult take_region(std::size_t bytes, Mapping& made);
-  SourceResult failed(const char* call, SourceResult result);
+  void tell(Address address, std::size_t bytes, bool mapped) const noexcept;
+  SourceResult map_handles(Address address, std::size_t bytes, std::vector<Made>& made);
+  SourceResult unmap_untold(const Mapping& mapping) noexcept;
+  SourceResult take_region(std::size_t bytes, Made& made) noexcept;
+  [[nodiscard]] static Made to_be_made();
+  SourceResult failed(const char* call, SourceResult result) noexcept;
+  SourceResult lacks_host_memory() noexcept;
   void count(std::int64_t mapped, std::int64_t idle) noexcept;
   void take_room(std::size_t bytes) noexcept;
   void give_room(std::size_t bytes) noexcept;
@@ -94,7 +108,7 @@ class Backing {
   std::size_t room_ = ~std::size_t{0};  // bytes that may be taken of the device
   MappingCallback observer_;
   const std::size_t handle_size_;
-  std::map<Address, Mapping> mappings_;
+  Mappings mappings_;
   std::vector<Idle> idle_;
   Gauge mapped_, idle_bytes_, held_;
   std::string last_failure_;

@@ -14,13 +14,16 @@
 
 namespace forebay::pool {
 
-/// A stream that uses a block, and the point that its use has passed with; kNever: until the state,
-/// an arena, ends.
+/// A stream that uses a block, and the point that its use has passed with; kNever: what the state,
+/// an arena, has is its own until it ends, and then it waits with the rest for the arena's heir.
 struct Use {
   StreamState* state = nullptr;
   StreamId stream = 0;
   Point point = 0;
 };
+
+/// Uses that a free adds to those that were noted: its own stream, and an arena.
+inline constexpr std::size_t kFurtherUses = 2;
 
 /// A block that was freed and waits for several streams.
 struct Deferred;
@@ -75,14 +78,11 @@ class DeferredFrees {
     Queue& waiting = queues_[state.owner];
     while (!waiting.empty() && waiting.begin()->first <= passed) go_on(waiting);
   }
-  /// What waits for an arena's end waits for `use` instead.
-  void pass_on(const StreamState& arena, const Use& use) noexcept {
+  /// An arena has ended, and has an heir: what waited for that waits for the heir's point now.
+  void pass_on(const StreamState& arena) noexcept {
     if (arena.owner >= queues_.size()) return;
     Queue& waiting = queues_[arena.owner];
-    while (!waiting.empty()) {
-      waiting.begin()->second->uses.back() = use;
-      go_on(waiting);
-    }
+    while (!waiting.empty()) go_on(waiting);
   }
   /// Those that wait for nothing more: regions of their own, or all others. They are the caller's
   /// from now on.
@@ -118,8 +118,12 @@ class DeferredFrees {
  private:
   using Queue = DeferredQueue;
 
-  [[nodiscard]] static bool is_over(const Use& use) noexcept {
-    if (use.point == kNever) return !use.state->keeps.load(std::memory_order_relaxed);
+  [[nodiscard]] static bool is_over(Use& use) noexcept {
+    if (use.point == kNever) {
+      const StreamState& arena = *use.state;
+      if (arena.keeps.load(std::memory_order_relaxed)) return false;
+      use = {arena.heir, arena.heir->stream, arena.heir_point};
+    }
     // Points of a record only go up, whatever streams it has stood for meanwhile.
     return use.state->passed.load(std::memory_order_acquire) >= use.point;
   }

@@ -1,6 +1,7 @@
 // Growing: memory is mapped, or moved, to where a block needs it.
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -65,14 +66,6 @@ std::vector<Pool::Impl::Idle> Pool::Impl::claim_idle(std::size_t bytes) {
   return idle;
 }
 
-// A claimed part becomes what it was; returns the extent that covers its beginning. REQUIRES: the
-// engine lock.
-ExtentId Pool::Impl::put_back(const SpanEngine::Part& part) {
-  if (!part.pieces.empty()) return engine_.put_back(part.id, part.pieces);
-  engine_.make_hole(part.id);
-  return kNoExtent;
-}
-
 // Idle memory moves rather than more being held, while there is much of it and the pool is far from
 // its capacity: what a pool was given it may hold, what it was not others may need.
 bool Pool::Impl::moves_first() const noexcept {
@@ -88,10 +81,7 @@ bool Pool::Impl::moves_first() const noexcept {
 // all were. REQUIRES: growth_mutex_.
 bool Pool::Impl::unmap_idle(const std::vector<Idle>& idle) {
   std::size_t done = 0;
-  try {
-    while (done < idle.size() && backing_.unmap(idle[done].mapping).ok()) ++done;
-  } catch (const std::bad_alloc&) {  // the rest stays
-  }
+  while (done < idle.size() && backing_.unmap(idle[done].mapping).ok()) ++done;
   const std::lock_guard lock(engine_mutex_);
   for (std::size_t i = 0; i < idle.size(); ++i) {
     if (i < done) {
@@ -107,9 +97,9 @@ bool Pool::Impl::unmap_idle(const std::vector<Idle>& idle) {
 
 // Mapped, without access, and not to be unmapped now: nobody may have it. What else there is of the
 // part is a hole again. REQUIRES: growth_mutex_ and the engine lock.
-void Pool::Impl::strand(ExtentId part, const std::vector<Mapping>& made) {
-  for (const Mapping& mapping : made) {
-    backing_.add(mapping);
+void Pool::Impl::strand(ExtentId part, std::vector<Backing::Made>& made) {
+  for (Backing::Made& one : made) {
+    const Mapping mapping = backing_.add(std::move(one));
     ExtentId stuck = part;
     if (const std::size_t before = mapping.address - engine_.at(part).address; before > 0) {
       stuck = engine_.split(part, before);
@@ -127,6 +117,7 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
   SpanEngine::Placement place;
   std::vector<SpanEngine::Part> parts;
   std::vector<Idle> idle;
+  std::vector<std::vector<Backing::Made>> made;  // of each part
   {
     const std::lock_guard lock(engine_mutex_);
     place = engine_.find_placement(state.owner, request.span, request.alignment, cell);
@@ -142,22 +133,34 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
     if (how != Growth::map || backing_.missing(place.fill + extra) > 0) extra = 0;
     // Claimed, so that nobody takes them meanwhile.
     parts = engine_.claim(place, request.span, cell, extra);
-    if (how != Growth::map) {
-      const std::size_t cached = std::min<std::size_t>(backing_.idle().current(), place.fill);
-      idle = claim_idle(how == Growth::move ? place.fill - cached : missing);
-      std::size_t found = 0;
-      for (const Idle& handle : idle) found += handle.mapping.bytes;
-      if (found < missing) {
-        for (const Idle& handle : idle) engine_.free(handle.extent, {});
-        for (const SpanEngine::Part& part : parts) put_back(part);
-        return kNoExtent;
+    const auto undo = [&] {
+      for (const Idle& handle : idle) engine_.free(handle.extent, {});
+      for (const SpanEngine::Part& part : parts) engine_.put_back(part);
+    };
+    try {
+      made.resize(parts.size());
+      // For what may be stranded.
+      const std::size_t handles = backing_.most_handles(place.fill + extra);
+      stuck_.reserve(stuck_.size() + handles);
+      engine_.reserve(2 * handles);
+      if (how != Growth::map) {
+        const std::size_t cached = std::min<std::size_t>(backing_.idle().current(), place.fill);
+        idle = claim_idle(how == Growth::move ? place.fill - cached : missing);
       }
+    } catch (...) {
+      undo();
+      throw;
+    }
+    std::size_t found = 0;
+    for (const Idle& handle : idle) found += handle.mapping.bytes;
+    if (found < missing) {
+      undo();
+      return kNoExtent;
     }
   }
   if (!idle.empty()) *rung = Rung::remap;
   SourceResult result;
   if (!unmap_idle(idle)) result.outcome = Outcome::failed;
-  std::vector<std::vector<Mapping>> made(parts.size());
   std::size_t tried = 0;
   for (; tried < parts.size() && result.ok(); ++tried) {
     const SpanEngine::Part& part = parts[tried];
@@ -169,11 +172,11 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
     const SpanEngine::Part& part = parts[i];
     ExtentId covering = kNoExtent;
     if (!part.pieces.empty() || i >= tried) {
-      covering = put_back(part);
+      covering = engine_.put_back(part);
     } else if (i + 1 == tried && !result.ok()) {
       strand(part.id, made[i]);
     } else {
-      for (const Mapping& mapping : made[i]) backing_.add(mapping);
+      for (Backing::Made& one : made[i]) backing_.add(std::move(one));
       high_water_ = std::max(high_water_, part.address + part.bytes);
       covering = engine_.free(part.id, {});
     }
@@ -190,13 +193,17 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
 
 // REQUIRES: growth_mutex_.
 ExtentId Pool::Impl::grow_by_region(const Request& request, StreamState& state) {
-  Mapping made;
+  {
+    const std::lock_guard lock(engine_mutex_);
+    engine_.reserve_island();
+  }
+  Backing::Made made;
   if (!backing_.allocate_region(request.span, request.alignment, made).ok()) return kNoExtent;
   const std::lock_guard lock(engine_mutex_);
-  backing_.add(made);
-  const Address begin = round_up(made.address, kSpanUnit);
-  const ExtentId island =
-      engine_.add_island(begin, round_down(made.address + made.bytes - begin, kSpanUnit), false);
+  const Mapping region = backing_.add(std::move(made));
+  const Address begin = round_up(region.address, kSpanUnit);
+  const ExtentId island = engine_.add_island(
+      begin, round_down(region.address + region.bytes - begin, kSpanUnit), false);
   sample_levels();
   // In this region and no other: a search is bounded, and may not come as far as to it.
   const Fit fit =

@@ -73,12 +73,9 @@ inline void* Pool::Impl::allocate(std::size_t bytes, StreamId stream,
                                                     const AllocateOptions& options) {
   if (!postponed_.empty()) [[unlikely]]
     make_up(nullptr);
-  void* block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
-                                  : allocate_watched(bytes, stream, options);
-  if (recorder_ != nullptr) [[unlikely]] {
-    recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
-  }
-  return block;
+  if (watch_ == nullptr && recorder_ == nullptr) [[likely]]
+    return allocate_block(bytes, 0, stream, options);
+  return allocate_noted(bytes, stream, options);
 }
 
 inline Misuse Pool::Impl::release(void* pointer, StreamId stream, std::size_t bytes) noexcept {

@@ -54,7 +54,8 @@ struct Pool::Impl::HitPath {
   /// The same for a span, which is parked.
   [[gnu::always_inline]] static Given park(Impl& pool, SpanBlock& block, Address address,
                                            std::size_t bytes, StreamState& state) {
-    if (block.user.load(std::memory_order_relaxed) != &state) return Given::no;
+    // With what the stream before wrote, `freed` above all.
+    if (block.user.load(std::memory_order_acquire) != &state) return Given::no;
     if (block.address != address || block.shared) return Given::no;
     if (block.freed.load(std::memory_order_relaxed)) return Given::no;
     if (bytes != 0 && bytes != block.requested) return Given::no;

@@ -1,6 +1,7 @@
 // The ladder: where memory comes from when the first search finds none.
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -200,23 +201,15 @@ ExtentId Pool::Impl::steal(const Request& request, StreamState& state) {
   std::vector<Owner> mute;
   while (!closed()) {
     std::vector<Piece> pieces;
-    const ExtentId claim = claim_from_others(request, state, mute, pieces);
-    if (claim == kNoExtent) return kNoExtent;
-    // The latest point of each stream that owned a piece.
     std::vector<Stamp> stamps;
-    for (const Piece& piece : pieces) {
-      if (piece.stamp.owner == kEverybody || piece.stamp.owner == state.owner) continue;
-      const auto same = std::find_if(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
-        return stamp.owner == piece.stamp.owner;
-      });
-      if (same == stamps.end()) {
-        stamps.push_back(piece.stamp);
-      } else {
-        same->point = std::max(same->point, piece.stamp.point);
-      }
-    }
+    const ExtentId claim = claim_from_others(request, state, mute, pieces, stamps);
+    if (claim == kNoExtent) return kNoExtent;
     const auto refused = std::find_if_not(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
-      return clockwork_.await(state, *state_by_owner(stamp.owner), stamp.point);
+      try {
+        return clockwork_.await(state, *state_by_owner(stamp.owner), stamp.point);
+      } catch (const std::bad_alloc&) {
+        return false;
+      }
     });
     const std::lock_guard lock(engine_mutex_);
     sample_levels();
@@ -228,11 +221,11 @@ ExtentId Pool::Impl::steal(const Request& request, StreamState& state) {
   return kNoExtent;
 }
 
-// A used extent of what other streams have freed, with the pieces that it was. REQUIRES:
-// growth_mutex_.
+// A used extent of what other streams have freed, with the pieces that it was, and the latest point
+// of each other stream that owned one. REQUIRES: growth_mutex_.
 ExtentId Pool::Impl::claim_from_others(const Request& request, const StreamState& state,
                                        const std::vector<Owner>& without,
-                                       std::vector<Piece>& pieces) {
+                                       std::vector<Piece>& pieces, std::vector<Stamp>& stamps) {
   const std::vector<StreamState*> others = open_states();
   const std::lock_guard lock(engine_mutex_);
   Fit best;
@@ -250,6 +243,17 @@ ExtentId Pool::Impl::claim_from_others(const Request& request, const StreamState
   if (!best) best = engine_.find_any_run(request.span, request.alignment, without);
   if (!best) return kNoExtent;
   engine_.pieces(best, request.span, pieces);
+  for (const Piece& piece : pieces) {
+    if (piece.stamp.owner == kEverybody || piece.stamp.owner == state.owner) continue;
+    const auto same = std::find_if(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
+      return stamp.owner == piece.stamp.owner;
+    });
+    if (same == stamps.end()) {
+      stamps.push_back(piece.stamp);
+    } else {
+      same->point = std::max(same->point, piece.stamp.point);
+    }
+  }
   return engine_.take(best, request.span);
 }
 

@@ -1,20 +1,26 @@
 // Blocks that are regions of the source each, so that a memory checker sees their bounds: all of
 // them in passthrough mode, else those that stand against unmapped memory.
 #include <chrono>
+#include <utility>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
 
 namespace forebay::pool {
 
-// Noted before `close` can come between, which frees what is noted.
-bool Pool::Impl::take_region(std::size_t bytes, std::size_t alignment, Mapping* region) {
+// A block to be, with its region. Noted before `close` can come between, which frees what is noted.
+bool Pool::Impl::take_region(std::size_t bytes, std::size_t alignment,
+                             AloneBlocks::node_type* block) {
+  AloneBlocks one;
+  one.try_emplace(0);
   const std::lock_guard growth(growth_mutex_);
   if (closed()) return false;
   backing_.limit(config_.capacity, config_.headroom);
-  if (!backing_.allocate_exactly(bytes, alignment, *region).ok()) return false;
+  Backing::Made made;
+  if (!backing_.allocate_exactly(bytes, alignment, made).ok()) return false;
+  *block = one.extract(one.begin());
   const std::lock_guard lock(engine_mutex_);
-  backing_.add(*region);
+  block->mapped().region = backing_.add(std::move(made));
   return true;
 }
 
@@ -23,9 +29,9 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
     const std::lock_guard lock(state.mutex);
     if (!serves(state, stream)) return nullptr;
   }
-  Mapping region;
+  AloneBlocks::node_type block;
   const auto attempt = [&] {
-    return take_region(request.bytes + request.margin, request.alignment, &region);
+    return take_region(request.bytes + request.margin, request.alignment, &block);
   };
   // What was freed goes back first: a use after it is to be seen.
   poll_everybody();
@@ -46,19 +52,22 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
       throw_out_of_memory(request, state, climb.tried());
     }
   }
-  return settle_alone(request, region, round_up(region.address, request.alignment), state, stream,
-                      rung);
+  const Address address = round_up(block.mapped().region.address, request.alignment);
+  return settle_alone(request, std::move(block), address, state, stream, rung);
 }
 
 // Null if the state does not stand for the stream any more.
-void* Pool::Impl::settle_alone(const Request& request, const Mapping& region, Address address,
-                               StreamState& state, StreamId stream, Rung rung) {
+void* Pool::Impl::settle_alone(const Request& request, AloneBlocks::node_type block,
+                               Address address, StreamState& state, StreamId stream, Rung rung) {
   {
     const std::lock_guard lock(state.mutex);
     const std::lock_guard engine_lock(engine_mutex_);
     if (closed()) throw ClosedError("pool: closed during an allocation");
     const bool serving = serves(state, stream);
-    alone_[address] = {region, &state, request.tag, request.bytes, serving, false};
+    const Mapping region = block.mapped().region;
+    block.key() = address;
+    block.mapped() = {region, &state, request.tag, request.bytes, serving, false};
+    alone_.insert(std::move(block));
     if (serving) {
       ++state.counters.span_blocks;
       state.counters.span_bytes += region.bytes;
@@ -86,15 +95,11 @@ Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId s
     const auto found = alone_.find(address);
     if (found == alone_.end() || !found->second.live) return classify(address);
     if (bytes != 0 && bytes != found->second.requested) return Misuse::size_mismatch;
-    waits = found->second.shared ? take_uses(address) : DeferredFrees::make(2);
+    waits = take_uses(address, found->second.shared, *found->second.user);
     found->second.live = false;
     block = found->second;
     --state.counters.span_blocks;
     state.counters.span_bytes -= block.region.bytes;
-    // An arena's memory stays until the arena ends.
-    if (block.user->keeps.load(std::memory_order_relaxed)) {
-      waits.front().uses.push_back({block.user, block.user->stream, 0});
-    }
   }
   Deferred& one = waits.front();
   one.alone = address;
@@ -110,7 +115,7 @@ Misuse Pool::Impl::release_alone(Address address, StreamState& state, StreamId s
 bool Pool::Impl::free_alone(Address address) {
   const std::lock_guard growth(growth_mutex_);
   Mapping region;
-  std::map<Address, Alone>::node_type block;
+  AloneBlocks::node_type block;
   {
     const std::lock_guard lock(engine_mutex_);
     // Out of the table before the source may hand the address out again.

@@ -117,30 +117,42 @@ std::vector<SpanEngine::Part> SpanEngine::claim(const Placement& place, std::siz
                                                 std::size_t cell, std::size_t extra) {
   std::vector<Part> parts;
   const Address end = place.address + bytes;
-  for (ExtentId id = place.first; id != 0 && at(id).address < end; id = at(id).next) {
-    Part part;
-    const Address begin = std::max(at(id).address, place.address);
-    if (at(id).state == ExtentState::hole) {
-      Cover mapped = cover(at(id).address, at(id).end(), begin, end, cell);
-      if (at(id).next == 0) {
-        mapped.bytes = std::min<std::size_t>(mapped.bytes + extra, at(id).end() - mapped.address);
-      }
-      part.id = id = take_hole(id, mapped.address, mapped.bytes);
-    } else {
-      Address to = begin;
-      for (ExtentId next = id; next != 0 && at(next).state == ExtentState::free && to < end;
-           next = at(next).next) {
-        to = std::min(at(next).end(), end);
-      }
-      const Fit fit{id, begin};
-      pieces(fit, to - begin, part.pieces);
-      part.id = id = take(fit, to - begin);
+  try {
+    for (ExtentId id = place.first; id != 0 && at(id).address < end;
+         id = at(parts.back().id).next) {
+      claim_part(parts.emplace_back(), id, std::max(at(id).address, place.address), end, cell,
+                 extra);
     }
-    part.address = at(id).address;
-    part.bytes = at(id).bytes;
-    parts.push_back(std::move(part));
+  } catch (...) {
+    for (const Part& part : parts) {
+      if (part.id != kNoExtent) put_back(part);
+    }
+    throw;
   }
   return parts;
+}
+
+// What there is of [begin, end) in the hole or the free ranges that begin with `id`.
+void SpanEngine::claim_part(Part& part, ExtentId id, Address begin, Address end, std::size_t cell,
+                            std::size_t extra) {
+  if (at(id).state == ExtentState::hole) {
+    Cover mapped = cover(at(id).address, at(id).end(), begin, end, cell);
+    if (at(id).next == 0) {
+      mapped.bytes = std::min<std::size_t>(mapped.bytes + extra, at(id).end() - mapped.address);
+    }
+    part.id = take_hole(id, mapped.address, mapped.bytes);
+  } else {
+    Address to = begin;
+    for (ExtentId next = id; next != 0 && at(next).state == ExtentState::free && to < end;
+         next = at(next).next) {
+      to = std::min(at(next).end(), end);
+    }
+    const Fit fit{id, begin};
+    pieces(fit, to - begin, part.pieces);
+    part.id = take(fit, to - begin);
+  }
+  part.address = at(part.id).address;
+  part.bytes = at(part.id).bytes;
 }
 
 }  // namespace forebay::pool

@@ -1,6 +1,9 @@
 #include "forebay/pool/pool.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <new>
 #include <sstream>
 #include <utility>
 
@@ -200,6 +203,7 @@ std::size_t Pool::Impl::trim(std::size_t keep) {
 std::size_t Pool::Impl::decay() {
   if (closed()) return 0;
   const std::size_t before = backing_.held().current();
+  make_up(nullptr);
   poll_everybody();
   std::size_t keep = 0;
   {
@@ -216,20 +220,22 @@ void Pool::Impl::close() noexcept {
   if (!closed()) make_up(nullptr);
   if (closed_.exchange(true)) return;
   // Whoever is inside has the locks; whoever comes later sees that the pool is closed.
-  std::vector<std::string> lines;
+  LastWords words;
   {
     const std::lock_guard growth(growth_mutex_);
-    last_leaks_ = leaks_now();
-    if (last_leaks_.blocks > 0) {
+    words.say([&](std::vector<std::string>& lines) {
+      last_leaks_ = leaks_now();
+      if (last_leaks_.blocks == 0) return;
       std::istringstream text(to_text(last_leaks_));
       for (std::string line; std::getline(text, line);) {
         lines.push_back((lines.empty() ? "pool: closed with " : "pool: ") + line);
       }
-    }
+    });
     if (watch_ != nullptr) watch_->clear();
-    const std::vector<StreamState*> states = open_states();
-    for (StreamState* state : states) clockwork_.forget_all(*state);
-    for (StreamState* state : states) {
+    for (StreamState* state = next_open(0); state != nullptr; state = next_open(state->owner)) {
+      clockwork_.forget_all(*state);
+    }
+    for (StreamState* state = next_open(0); state != nullptr; state = next_open(state->owner)) {
       const std::lock_guard lock(state->mutex);
       StreamCounters& counters = state->counters;
       account_out(*state, counters.requested_in - counters.requested_out,
@@ -252,36 +258,43 @@ void Pool::Impl::close() noexcept {
       arenas_.clear();
     }
     const std::lock_guard lock(engine_mutex_);
-    engine_ = SpanEngine();
+    engine_.clear();
     deferred_bytes_ = 0;
     deferred_.clear();
     uses_.clear();
     stuck_.clear();
     alone_.clear();
-    give_everything_back(lines);
+    give_everything_back(words);
     sample_levels();
   }
-  for (const std::string& line : lines) log(line);
+  for (const std::string& line : words.lines) log(line);
+  if (words.lost) log("pool: closing: the host had no memory to say all of it");
 }
 
 // REQUIRES: growth and engine locks.
-void Pool::Impl::give_everything_back(std::vector<std::string>& lines) {
+void Pool::Impl::give_everything_back(LastWords& words) noexcept {
   while (!backing_.mappings().empty()) {
     const Mapping mapping = backing_.mappings().begin()->second;
     const SourceResult result =
         mapping.handle != 0 ? backing_.unmap(mapping) : backing_.free_region(mapping);
-    if (!result.ok()) lines.push_back("pool: closing: " + backing_.last_failure());
+    if (!result.ok()) {
+      words.say([&](auto& lines) { lines.push_back("pool: closing: " + backing_.last_failure()); });
+    }
     backing_.remove(mapping);
   }
   backing_.release_idle(0);
   if (backing_.held().current() > 0) {
-    lines.push_back("pool: closing: " + std::to_string(backing_.held().current()) +
-                    " bytes could not be given back: " + backing_.last_failure());
+    words.say([&](auto& lines) {
+      lines.push_back("pool: closing: " + std::to_string(backing_.held().current()) +
+                      " bytes could not be given back: " + backing_.last_failure());
+    });
   }
   // Addresses at which something is still mapped stay reserved: a driver refuses to free those.
   const bool mapped = backing_.mapped().current() > 0;
   if (range_ != 0 && (mapped || !source_.unreserve(range_, range_bytes_).ok())) {
-    lines.push_back("pool: closing: the addresses could not be given back");
+    words.say([](auto& lines) {
+      lines.push_back("pool: closing: the addresses could not be given back");
+    });
   }
   range_ = 0;
 }
@@ -303,13 +316,15 @@ void Pool::Impl::set_mapping_callback(MappingCallback callback) {
   backing_.set_observer(
       [this, callback = std::move(callback)](Address address, std::size_t bytes, bool mapped) {
         // What was begun has to be ended, or the books and the memory would differ.
+        std::array<char, 200> line{"pool: the mapping callback threw"};
         try {
-          callback(address, bytes, mapped);
+          return callback(address, bytes, mapped);
         } catch (const std::exception& error) {
-          log(std::string("pool: the mapping callback threw: ") + error.what());
-        } catch (...) {
-          log("pool: the mapping callback threw");
+          std::snprintf(line.data(), line.size(), "pool: the mapping callback threw: %s",
+                        error.what());
+        } catch (...) {  // which says nothing of itself
         }
+        log(line.data());
       });
 }
 

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -210,7 +212,8 @@ class Pool::Impl {
   ExtentId find_and_take(const Request& request, StreamState& state);
   ExtentId steal(const Request& request, StreamState& state);
   ExtentId claim_from_others(const Request& request, const StreamState& state,
-                             const std::vector<Owner>& without, std::vector<Piece>& pieces);
+                             const std::vector<Owner>& without, std::vector<Piece>& pieces,
+                             std::vector<Stamp>& stamps);
   ExtentId retry(const Request& request, StreamState& state);
   bool poll_everybody();
   bool awaits_points(const StreamState& state) const;
@@ -235,8 +238,7 @@ class Pool::Impl {
   };
   std::vector<Idle> claim_idle(std::size_t bytes);
   bool unmap_idle(const std::vector<Idle>& idle);
-  ExtentId put_back(const SpanEngine::Part& part);
-  void strand(ExtentId part, const std::vector<Mapping>& made);
+  void strand(ExtentId part, std::vector<Backing::Made>& made);
   ExtentId grow_by_region(const Request& request, StreamState& state);
   ExtentId replace_regions(const Request& request, StreamState& state);
   void give_back(std::size_t keep);
@@ -272,8 +274,9 @@ class Pool::Impl {
     bool live = false;
     bool shared = false;
   };
-  bool take_region(std::size_t bytes, std::size_t alignment, Mapping* region);
-  void* settle_alone(const Request& request, const Mapping& region, Address address,
+  using AloneBlocks = std::map<Address, Alone>;
+  bool take_region(std::size_t bytes, std::size_t alignment, AloneBlocks::node_type* block);
+  void* settle_alone(const Request& request, AloneBlocks::node_type block, Address address,
                      StreamState& state, StreamId stream, Rung rung);
   void* allocate_alone(const Request& request, StreamState& state, StreamId stream);
   Misuse release_alone(Address address, StreamState& state, StreamId stream, std::size_t bytes,
@@ -285,7 +288,7 @@ class Pool::Impl {
   bool release_deferred(bool regions);
   /// The block waits for its uses and for the stream that freed it.
   void defer(DeferredFrees::Blocks one) noexcept;
-  DeferredFrees::Blocks take_uses(Address address) noexcept;
+  DeferredFrees::Blocks take_uses(Address address, bool shared, StreamState& home);
   /// A used extent becomes free; whether that left a mapping wholly idle. REQUIRES: the engine
   /// lock.
   bool free_range(ExtentId id, Stamp stamp);
@@ -300,13 +303,17 @@ class Pool::Impl {
   [[nodiscard]] Misuse classify(Address address) const;
 
   // postponed.cpp --------------------------------------------------------------------------------
+  std::optional<Misuse> try_release(const PostponedFrees::Free& free) noexcept;
   Misuse release_or_postpone(const PostponedFrees::Free& free) noexcept;
   bool make_up(const StreamId* of) noexcept;
 
   // watched.cpp ----------------------------------------------------------------------------------
   // With debug modes or call stacks on, everything goes through these.
-  void* allocate_watched(std::size_t bytes, StreamId stream, const AllocateOptions& options);
-  void* allocate_guarded(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  void* allocate_noted(std::size_t bytes, StreamId stream, const AllocateOptions& options);
+  void* allocate_watched(std::size_t bytes, StreamId stream, const AllocateOptions& options,
+                         void** made);
+  void* allocate_guarded(std::size_t bytes, StreamId stream, const AllocateOptions& options,
+                         void** made);
   Misuse release_watched(void* pointer, StreamId stream, std::size_t bytes);
   [[nodiscard]] bool is_alone(Address address) const;
   Misuse release_guarded(Address address, StreamId stream, std::size_t bytes);
@@ -333,7 +340,20 @@ class Pool::Impl {
   };
   /// Live blocks by tag, the most bytes first. Cost: every block.
   std::vector<Holder> holders();
-  void give_everything_back(std::vector<std::string>& lines);
+  /// What is to be said at the end, as far as there is host memory for it.
+  struct LastWords {
+    std::vector<std::string> lines;
+    bool lost = false;
+    template <typename Add>
+    void say(Add&& add) noexcept {
+      try {
+        add(lines);
+      } catch (const std::bad_alloc&) {
+        lost = true;
+      }
+    }
+  };
+  void give_everything_back(LastWords& words) noexcept;
   std::string backing_failure();
   void log(std::string_view line) const noexcept;
 
@@ -383,7 +403,7 @@ class Pool::Impl {
   std::unordered_map<Address, DeferredFrees::Blocks> uses_;
   DeferredFrees deferred_;  // engine_mutex_
   PostponedFrees postponed_;
-  std::map<Address, Alone> alone_;    // engine_mutex_; passthrough only
+  AloneBlocks alone_;                 // engine_mutex_
   std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
 
   HugePages records_;                              // engine_mutex_; of carriers

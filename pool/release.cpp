@@ -109,10 +109,7 @@ bool Pool::Impl::release_deferred(bool regions) {
   const std::lock_guard lock(engine_mutex_);
   if (closed()) return false;
   for (const Deferred& block : ready) {
-    const bool keeps = block.user->keeps.load(std::memory_order_relaxed);
-    if (block.id != kNoExtent) {
-      engine_.free(block.id, keeps ? Stamp{block.user->owner, kNever} : Stamp{});
-    }
+    if (block.id != kNoExtent) engine_.free(block.id, {});
     block.freed_on->deferred -= block.bytes;
     --block.user->awaited;
     deferred_bytes_ -= block.bytes;
@@ -137,11 +134,21 @@ Misuse Pool::Impl::record_use(const void* pointer, StreamId stream) noexcept {
   }
 }
 
-// A block that is shared, for `defer`. REQUIRES: the engine lock.
-DeferredFrees::Blocks Pool::Impl::take_uses(Address address) noexcept {
-  const auto found = uses_.find(address);
-  DeferredFrees::Blocks one = std::move(found->second);
-  uses_.erase(found);
+// The uses of a block that `home` has, for `defer`: those that were noted if it is `shared`, and an
+// arena's own, whose graph may use it until the arena ends. Throws std::bad_alloc where none were
+// noted. REQUIRES: the engine lock.
+DeferredFrees::Blocks Pool::Impl::take_uses(Address address, bool shared, StreamState& home) {
+  DeferredFrees::Blocks one;
+  if (shared) {
+    const auto found = uses_.find(address);
+    one = std::move(found->second);
+    uses_.erase(found);
+  } else {
+    one = DeferredFrees::make(kFurtherUses);
+  }
+  if (home.keeps.load(std::memory_order_relaxed)) {
+    one.front().uses.push_back({&home, home.stream, 0});
+  }
   return one;
 }
 
@@ -170,12 +177,11 @@ Misuse Pool::Impl::record_live_use(const void* pointer, StreamId stream) {
     if (!alone->second.live) return Misuse::double_free;
     shared = &alone->second.shared;
   }
-  constexpr std::size_t kFurther = 2;  // the free adds its own stream, and an arena
   const auto [place, fresh] = uses_.try_emplace(address);
   try {
-    if (fresh) place->second = DeferredFrees::make(1 + kFurther);
+    if (fresh) place->second = DeferredFrees::make(1 + kFurtherUses);
     std::vector<Use>& known = place->second.front().uses;
-    if (known.capacity() <= known.size() + kFurther) known.reserve(2 * known.capacity());
+    if (known.capacity() <= known.size() + kFurtherUses) known.reserve(2 * known.capacity());
   } catch (...) {
     if (fresh) uses_.erase(place);
     throw;
@@ -226,7 +232,8 @@ void Pool::Impl::report_misuse(Misuse misuse, const void* pointer, StreamId stre
   } catch (const std::bad_alloc&) {
     log("pool: misuse, and no host memory to say more of it");
   }
-  if (config_.on_misuse == MisusePolicy::abort) std::abort();
+  // The host's lack of memory is nobody's mistake.
+  if (config_.on_misuse == MisusePolicy::abort && misuse != Misuse::no_host_memory) std::abort();
 }
 
 void Pool::Impl::tell_misuse(Misuse misuse, const void* pointer, StreamId stream,

@@ -21,7 +21,7 @@ void Pool::Impl::log(std::string_view line) const noexcept {
   if (!log_) return;
   try {
     log_(line);
-  } catch (const std::bad_alloc&) {  // a line is what can be done without
+  } catch (...) {  // a line is what can be done without
   }
 }
 

@@ -265,14 +265,10 @@ Misuse Pool::Impl::release_small(Carrier* carrier, Address address, StreamState&
     key = class_of(*carrier, slot.order);
     allocated = router_.block_bytes(key);
     const bool keeps = owner->keeps.load(std::memory_order_relaxed);
-    if (slot.shared) {
+    if (slot.shared || (keeps && owner->stream != stream)) {
       way = Way::deferred;
       const std::lock_guard engine_lock(engine_mutex_);
-      waits = take_uses(address);
-    } else if (keeps && owner->stream != stream) {
-      // An arena's block that another stream frees waits for that stream before it goes home.
-      way = Way::deferred;
-      waits = DeferredFrees::make(1);
+      waits = take_uses(address, slot.shared, *owner);
     } else if (owner != &state && !keeps) {
       way = Way::foreign;
     }
@@ -322,8 +318,7 @@ void Pool::Impl::send_home(const SmallCache::Block& block) {
   StreamState* owner = nullptr;
   const auto lock = lock_owner(*block.carrier, &owner);
   if (owner == nullptr) return;  // the pool was closed meanwhile
-  const bool keeps = owner->keeps.load(std::memory_order_relaxed);
-  if (Carrier* empty = owner->cache.give_lent(block, keeps, kNever)) close_carrier(empty, *owner);
+  if (Carrier* empty = owner->cache.give_lent(block)) close_carrier(empty, *owner);
 }
 
 // Parked blocks join their neighbours; whether that left a handle wholly idle. REQUIRES: the

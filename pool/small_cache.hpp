@@ -168,9 +168,9 @@ class SmallCache {
     lent_ -= block_bytes(*block.carrier, block.index);
     occupy(block, user, requested, tag);
   }
-  [[nodiscard]] Carrier* give_lent(Block block, bool is_pending, Point point) noexcept {
+  [[nodiscard]] Carrier* give_lent(Block block) noexcept {
     lent_ -= block_bytes(*block.carrier, block.index);
-    return give(block, is_pending, point);
+    return give(block, false, 0);
   }
   /// Bytes of a block in use.
   [[nodiscard]] static std::size_t block_bytes(const Carrier& carrier,

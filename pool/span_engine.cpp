@@ -10,6 +10,19 @@ SpanEngine::SpanEngine(std::size_t cell) : cell_(cell) {
   open_owner(kEverybody);
 }
 
+void SpanEngine::clear() noexcept {
+  extents_.resize(1);
+  extents_end_ = 1;
+  unused_ = 0;
+  unused_count_ = 0;
+  islands_.clear();
+  owners_.resize(1);
+  *owners_[kEverybody] = {};
+  holes_ = {};
+  counts_ = {};
+  free_by_log2_ = {};
+}
+
 void SpanEngine::open_owner(Owner owner) {
   if (owner >= owners_.size()) owners_.resize(owner + 1);
   if (!owners_[owner]) owners_[owner] = std::make_unique<OwnerState>();
@@ -18,7 +31,7 @@ void SpanEngine::open_owner(Owner owner) {
 // Records ----------------------------------------------------------------------------------------
 
 void SpanEngine::reserve(std::size_t extents) {
-  while (unused_count_ + extents_.size() * kChunk - extents_end_ < extents) {
+  while (unused_count_ + extents_.size() * kChunk - extents_end_ < extents + kSpare) {
     extents_.push_back(std::make_unique<Extent[]>(kChunk));
   }
 }
@@ -137,9 +150,13 @@ void SpanEngine::delist(ExtentId id) {
 
 // Islands ----------------------------------------------------------------------------------------
 
-ExtentId SpanEngine::add_island(Address address, std::size_t bytes, bool hole) {
+void SpanEngine::reserve_island() {
   if (islands_.size() == islands_.capacity()) islands_.reserve(2 * islands_.size() + 8);
   reserve(1);
+}
+
+ExtentId SpanEngine::add_island(Address address, std::size_t bytes, bool hole) {
+  reserve_island();
   const ExtentId id = new_extent();
   Extent& extent = at(id);
   extent.address = address;
@@ -434,9 +451,17 @@ ExtentId SpanEngine::put_back(ExtentId id, const std::vector<Piece>& pieces) {
   return first;
 }
 
+ExtentId SpanEngine::put_back(const Part& part) {
+  if (!part.pieces.empty()) return put_back(part.id, part.pieces);
+  make_hole(part.id);
+  return kNoExtent;
+}
+
 ExtentId SpanEngine::split(ExtentId id, std::size_t bytes) {
   if (at(id).bytes == bytes) return kNoExtent;
-  reserve(1);
+  // What a commit took has left as many records as it takes to undo it, and commits since then have
+  // left the spare ones.
+  if (unused_count_ == 0 && extents_end_ == extents_.size() * kChunk) reserve(1);
   const ExtentId rest = insert_after(id, at(id).address + bytes, at(id).bytes - bytes);
   at(id).bytes = bytes;
   return rest;

@@ -63,8 +63,9 @@ struct SpanCounts {
 /// Address ranges in one doubly linked list for each island (an island is a range of addresses that
 /// may be cut and joined freely), and bins of the free ones for each owner.
 ///
-/// A search changes nothing and may fail. Only commits that cut ranges (`take`, `take_hole`,
-/// `split`) may lack host memory, and change nothing then. Costs: a search looks at no more than
+/// A search changes nothing and may fail. Only `open_owner`, `reserve_island` and commits that cut
+/// ranges (`take`, `take_hole`, `claim`) may lack host memory, and change nothing then; what undoes
+/// a commit has records that are kept for it. Costs: a search looks at no more than
 /// kProbe ranges in each of kProbeBins bins; commits are O(1), but that a range with an older point
 /// than the latest of its owner passes those with later ones. `find_run`, which joins ranges of
 /// different stamps, walks as far as its budget. Not thread-safe; the pool's engine lock guards it.
@@ -96,6 +97,10 @@ class SpanEngine {
 
   /// Makes room for the bins of an owner. Called once before its first range; twice is fine.
   void open_owner(Owner owner);
+  /// Makes sure of records for so many new extents. Throws std::bad_alloc.
+  void reserve(std::size_t extents);
+  /// Makes sure that the next island needs no host memory.
+  void reserve_island();
   /// A new island. `hole`: no memory there yet; else it is free for everybody.
   ExtentId add_island(Address address, std::size_t bytes, bool hole);
   /// Forgets an island. REQUIRES: it is one extent.
@@ -165,6 +170,9 @@ class SpanEngine {
   /// addresses; `extra` bytes more of the last hole, the one behind all memory.
   [[nodiscard]] std::vector<Part> claim(const Placement& place, std::size_t bytes, std::size_t cell,
                                         std::size_t extra);
+  /// Undoes a `claim`, part by part. Returns the extent that covers the beginning of what was
+  /// ranges.
+  ExtentId put_back(const Part& part);
   /// The fit at `address` in ranges that `owner` may take, if there is one.
   [[nodiscard]] Fit fit_at(ExtentId from, Owner owner, Address address,
                            std::size_t bytes) const noexcept;
@@ -172,6 +180,9 @@ class SpanEngine {
   ExtentId take_hole(ExtentId hole, Address address, std::size_t bytes);
   /// A used extent becomes a hole: nothing is mapped there any more.
   void make_hole(ExtentId id);
+
+  /// Forgets all islands and owners; takes no host memory.
+  void clear() noexcept;
 
   /// Calls `visit(id, extent)` for everybody's free ranges of at least `bytes`, the largest bins
   /// first, until it answers false.
@@ -225,6 +236,7 @@ class SpanEngine {
   static constexpr Point kHeldBack = 1;  // points by which neighbours may put a range off
   static constexpr std::size_t kLattice = std::size_t{2} << 20;
   static constexpr std::size_t kChunk = 128;  // extent records a chunk
+  static constexpr std::size_t kSpare = 64;   // … that are kept for what undoes a commit
   static constexpr unsigned kProbe = 16;
   static constexpr unsigned kProbeBins = 4;
   static constexpr std::size_t kPlacementProbe = 32;    // ranges on either side of a hole
@@ -243,8 +255,6 @@ class SpanEngine {
     return extent.state == ExtentState::free &&
            (extent.stamp.owner == kEverybody || extent.stamp.owner == owner);
   }
-  /// Makes sure of records for so many new extents. Throws std::bad_alloc.
-  void reserve(std::size_t extents);
   ExtentId new_extent() noexcept;
   void drop(ExtentId id);
   [[nodiscard]] const OwnerState* find_owner(Owner owner) const noexcept {
@@ -283,6 +293,8 @@ class SpanEngine {
     const Address last = std::min(end / cell * cell, round_up_to_multiple(to, cell));
     return first < last ? (last - first) / cell : 0;
   }
+  void claim_part(Part& part, ExtentId id, Address begin, Address end, std::size_t cell,
+                  std::size_t extra);
   [[nodiscard]] Placement weigh(Owner owner, ExtentId first, Address address, std::size_t bytes,
                                 std::size_t cell) const noexcept;
   template <typename Usable>

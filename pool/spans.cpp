@@ -117,13 +117,15 @@ SpanBlock& Pool::Impl::make_block(ExtentId id, StreamState& state) {
 }
 
 // Where other streams free what this one allocates, its cache would never have anything, and each
-// allocation would go to the engine: so for each span that others have freed it takes one more,
-// half a cache at a time. REQUIRES: the stream's mutex and the engine lock.
+// allocation would go to the engine: so it takes as many bytes as others have freed since its last
+// miss, half a cache at most. REQUIRES: the stream's mutex and the engine lock.
 void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
-  if (state.drained == 0 || --state.drained == 0) return;  // one is the block just allocated
-  if (state.keeps.load(std::memory_order_relaxed)) return;
+  const std::uint64_t drained = std::exchange(state.drained, 0);
+  if (request.key != kSpanClass || state.keeps.load(std::memory_order_relaxed)) return;
   try {
-    while (state.drained > 0 && state.spans.size() < config_.parked_spans / 2) {
+    // The first of them is the block that was just allocated.
+    for (std::uint64_t taken = 2 * request.span;
+         taken <= drained && state.spans.size() < config_.parked_spans / 2; taken += request.span) {
       const ExtentId id = find_and_take(request, state);
       if (id == kNoExtent) break;
       // What was not everybody's is ordered for this stream alone.
@@ -135,7 +137,6 @@ void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
       block.user.store(&state, std::memory_order_release);
       state.uncovered += point == 0 ? 0 : 1;
       state.spans.park({block.bytes, block.address, id, point});
-      --state.drained;
     }
   } catch (const std::bad_alloc&) {  // one by one, then
   }
@@ -157,6 +158,7 @@ bool Pool::Impl::trade(const Request& request, StreamState& state) {
     const std::lock_guard lower(first ? state.mutex : other->mutex);
     const std::lock_guard upper(first ? other->mutex : state.mutex);
     if (!state.open || !other->open) return false;
+    state.drained = 0;  // a miss
     const Point passed = other->passed.load(std::memory_order_acquire);
     SpanCache::Entry entry;
     while (state.spans.size() <= config_.parked_spans / 2 &&
@@ -257,12 +259,9 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     if (block == nullptr) return misuse;
     user = block->user.load(std::memory_order_relaxed);
     keeps = user->keeps.load(std::memory_order_relaxed);
-    if (block->shared) {
+    if (block->shared || (keeps && user->stream != stream)) {
       const std::lock_guard engine_lock(engine_mutex_);
-      waits = take_uses(address);
-    } else if (keeps && user->stream != stream) {
-      // An arena's block that another stream frees waits for that stream before it goes home.
-      waits = DeferredFrees::make(1);
+      waits = take_uses(address, block->shared, *user);
     }
     block->freed.store(true, std::memory_order_relaxed);  // nobody else frees it from here on
     id = block->id;
@@ -270,7 +269,7 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     allocated = block->bytes;
     moves = waits.empty() && !keeps && !state.keeps.load(std::memory_order_relaxed);
     if (moves) {
-      if (user != &state && user->drained < kMostDrained) ++user->drained;
+      if (user != &state) user->drained += allocated;
       block->user.store(&state, std::memory_order_release);
     }
   }
@@ -302,6 +301,8 @@ Misuse Pool::Impl::release_span(Address address, StreamState& state, StreamId st
     } else {
       ++state.uncovered;
       state.wanted = true;
+      // Unless the arena ended just now: then this stream has what the arena had.
+      keeps = keeps && user->keeps.load(std::memory_order_relaxed);
       const Stamp stamp = keeps ? Stamp{user->owner, kNever} : Stamp{state.owner, state.next_point};
       record = point_due(state, free_range(id, stamp));
       record |= is_scattered(state);

@@ -37,9 +37,6 @@ struct StreamCounters {
 /// Points are so many times rarer at most while nobody wants them.
 inline constexpr std::uint32_t kMostCalm = 256;
 
-/// What a stream remembers of spans that others freed.
-inline constexpr unsigned kMostDrained = 256;
-
 using StateLock = std::unique_lock<SpinMutex>;
 /// One stream of a pool, or one capture arena. Records are reused, never destroyed before the pool,
 /// so that a stale pointer to one is harmless: `stream` and `open` say what it is now.
@@ -63,7 +60,7 @@ struct alignas(64) StreamState {
   std::uint32_t calm = 1;             // by how many times points are rarer than configured
   bool wanted = false;                // what waits for it lies in no cache of this stream
   std::uint64_t searches = 0;         // of the whole pool, when it was last thought of
-  unsigned drained = 0;               // spans that others freed, less those that it took since
+  std::uint64_t drained = 0;          // bytes of spans that others freed since its last miss
   std::uint64_t pending_covered = 0;  // bytes pending in the caches at the last point
   StreamCounters counters;
   DatedDelta requested, allocated;
@@ -84,6 +81,10 @@ struct alignas(64) StreamState {
 
   /// An arena in use: what it frees stays its own.
   std::atomic<bool> keeps{false};
+  /// Who has what an arena had that has ended, and from which of its points on that is everybody's;
+  /// the engine lock guards both.
+  StreamState* heir = nullptr;
+  Point heir_point = 0;
   /// Bytes freed on this stream whose blocks wait for other streams too; the engine lock guards it.
   std::uint64_t deferred = 0;
   /// Such blocks that were allocated on this stream; the engine lock guards it.

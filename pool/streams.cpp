@@ -80,6 +80,7 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
   state->arena.store(nullptr, std::memory_order_relaxed);
   state->retiring = false;
   state->uncovered = state->record_from = 0;
+  state->drained = 0;
   state->calm = 1;
   state->wanted = false;
   // A stream that comes back after it was closed goes on counting.

@@ -19,10 +19,31 @@ const char* tag_of(const AllocateOptions& options) {
 
 }  // namespace
 
+// A block of which something is noted. It goes back if that lacks host memory, as soon as there is
+// some: a place for its free is there before.
+void* Pool::Impl::allocate_noted(std::size_t bytes, StreamId stream,
+                                 const AllocateOptions& options) {
+  PostponedPlace place(postponed_);
+  if (!place) throw std::bad_alloc();
+  void* block = nullptr;
+  try {
+    block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
+                              : allocate_watched(bytes, stream, options, &block);
+    if (recorder_ != nullptr) {
+      recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
+    }
+  } catch (...) {
+    if (block != nullptr) place.put({block, stream, bytes});
+    throw;
+  }
+  return block;
+}
+
+// What is `made` is the caller's, even when this throws.
 void* Pool::Impl::allocate_watched(std::size_t bytes, StreamId stream,
-                                   const AllocateOptions& options) {
+                                   const AllocateOptions& options, void** made) {
   if (watch_->guard_turn()) {
-    if (void* block = allocate_guarded(bytes, stream, options)) return block;
+    if (void* block = allocate_guarded(bytes, stream, options, made)) return block;
   }
   void* block = nullptr;
   while (block == nullptr) {
@@ -34,20 +55,16 @@ void* Pool::Impl::allocate_watched(std::size_t bytes, StreamId stream,
       failed_.fetch_sub(1, std::memory_order_relaxed);
     }
   }
-  try {
-    watch_->enter(reinterpret_cast<Address>(block), bytes, watch_->margin(), stream,
-                  tag_of(options), false);
-  } catch (...) {
-    (void)release_live(block, stream, bytes);
-    throw;
-  }
+  *made = block;
+  watch_->enter(reinterpret_cast<Address>(block), bytes, watch_->margin(), stream, tag_of(options),
+                false);
   return block;
 }
 
 // A block whose end is the end of its memory. Null if there is none to be had without disturbing
 // others: it is a sample, so any other block will do.
 void* Pool::Impl::allocate_guarded(std::size_t bytes, StreamId stream,
-                                   const AllocateOptions& options) {
+                                   const AllocateOptions& options, void** made) {
   const std::size_t alignment = std::max(options.alignment, kMinAlignment);
   if (!is_power_of_two(alignment) || alignment > traits_.granularity || bytes > config_.capacity ||
       closed()) {
@@ -65,25 +82,22 @@ void* Pool::Impl::allocate_guarded(std::size_t bytes, StreamId stream,
     if (alone_.size() >= kMaxGuarded || taken > config_.capacity / kGuardedPart) return nullptr;
   }
   Climb climb(*this);
-  Mapping region;
+  AloneBlocks::node_type room;
   const bool found =
-      climb.rung(Rung::map, [&] { return take_region(region_bytes, kMinAlignment, &region); });
+      climb.rung(Rung::map, [&] { return take_region(region_bytes, kMinAlignment, &room); });
   if (!found) return nullptr;
+  const Mapping region = room.mapped().region;
   const Address end = region.address + region.bytes;
   const Address address = round_down(end - bytes, alignment);
   const Request request{bytes, region.bytes, alignment, 0, tag_of(options)};
-  void* block = settle_alone(request, region, address, *state, stream, Rung::map);
+  void* block = settle_alone(request, std::move(room), address, *state, stream, Rung::map);
   if (block == nullptr) {
     forget_thread_slot();
     return nullptr;
   }
-  try {
-    // What the alignment left between the block and its guard is for the canary.
-    watch_->enter(address, bytes, end - address - bytes, stream, request.tag, true);
-  } catch (...) {
-    (void)release_guarded(address, stream, bytes);
-    throw;
-  }
+  *made = block;
+  // What the alignment left between the block and its guard is for the canary.
+  watch_->enter(address, bytes, end - address - bytes, stream, request.tag, true);
   return block;
 }
 
@@ -123,7 +137,11 @@ Misuse Pool::Impl::release_guarded(Address address, StreamId stream, std::size_t
 
 bool Pool::Impl::discharge(std::size_t keep, const StreamId* of) {
   bool any = false;
-  while (const auto block = watch_->discharge(keep, of)) {
+  while (true) {
+    PostponedPlace place(postponed_);
+    if (!place) break;  // it may come to need one
+    const auto block = watch_->discharge(keep, of);
+    if (!block) break;
     any = true;
     auto* pointer = reinterpret_cast<void*>(block->address);  // NOLINT(performance-no-int-to-ptr)
     if (!watch_->end(*block)) {
@@ -134,7 +152,7 @@ bool Pool::Impl::discharge(std::size_t keep, const StreamId* of) {
       misuse = block->guarded ? release_guarded(block->address, block->stream, 0)
                               : release_live(pointer, block->stream, 0);
     } catch (const std::bad_alloc&) {
-      if (!postponed_.add({pointer, block->stream, 0})) misuse = Misuse::no_host_memory;
+      place.put({pointer, block->stream, 0});
     }
     if (misuse != Misuse::none) report_misuse(counted(misuse), pointer, block->stream, 0);
   }

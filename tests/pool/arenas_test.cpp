@@ -118,6 +118,44 @@ TEST_CASE("dropping an arena gives its memory to everybody, after the work that 
   }
 }
 
+TEST_CASE("an arena's block that another stream used or freed waits for the last replay as well") {
+  for (const StreamId freed_on : {StreamId{1}, StreamId{2}}) {
+    for (const bool replayed : {true, false}) {
+      World world(World::Config{.capacity = 8 * kMiB});
+      const ArenaId arena = world.capture(1);
+      void* large = world.pool.allocate(6 * kMiB, 1);
+      world.timeline->work(2);
+      if (freed_on == 1) CHECK(world.pool.record_use(large, 2) == Misuse::none);
+      CHECK(world.pool.try_deallocate(large, freed_on) == Misuse::none);
+      for (int i = 0; i < 10'000 && world.timeline->live_points() == 0; ++i) {
+        world.pool.deallocate(world.pool.allocate(kMiB + kMiB / 2, 2), 2);
+      }
+      REQUIRE(world.timeline->live_points() > 0);
+      world.end_capture(1);
+      const std::uint64_t replay = replayed ? world.timeline->work(1) : 0;
+      world.pool.drop_arena(arena);
+      // Stream 2 is done with it, stream 1 may not be.
+      world.timeline->run(2);
+      CHECK(world.pool.allocate(6 * kMiB, 3) == large);
+      if (replayed) CHECK(world.timeline->ordered(3, 1, replay));
+      CHECK(world.sound());
+    }
+  }
+}
+
+TEST_CASE("an arena keeps what others freed until it ends") {
+  World world(World::Config{.capacity = 8 * kMiB});
+  const ArenaId arena = world.capture(1);
+  void* large = world.pool.allocate(6 * kMiB, 1);
+  CHECK(world.pool.try_deallocate(large, 2) == Misuse::none);
+  world.end_capture(1);
+  world.timeline->run_all();
+  CHECK_THROWS_AS(world.pool.allocate(6 * kMiB, 2), OutOfMemory);
+  world.pool.drop_arena(arena);
+  CHECK(world.pool.allocate(6 * kMiB, 2) == large);
+  CHECK(world.sound());
+}
+
 TEST_CASE("the stream itself reuses a dropped arena at once") {
   World world(World::Config{.capacity = 8 * kMiB});
   const ArenaId arena = world.capture(1);

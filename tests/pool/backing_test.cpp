@@ -1,6 +1,7 @@
 #include "pool/backing.hpp"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "forebay/pool/simulated.hpp"
@@ -17,8 +18,10 @@ struct BackingBench {
     metered.reserve(256 * kMiB, &base);
   }
   SourceResult map(std::size_t at, std::size_t bytes) {
-    const SourceResult result = backing.map(base + at, bytes, made);
-    for (const Mapping& mapping : made) backing.add(mapping);
+    std::vector<Backing::Made> nodes;
+    const SourceResult result = backing.map(base + at, bytes, nodes);
+    made.clear();
+    for (Backing::Made& node : nodes) made.push_back(backing.add(std::move(node)));
     return result;
   }
   bool sound() {
@@ -129,10 +132,11 @@ TEST_CASE("regions are asked for with slack only where the source aligns too lit
       SimulatedSource::Options{.virtual_memory = false, .region_alignment = 64 * kKiB});
   MeteredSource metered(source);
   Backing backing(metered, 64 * kMiB, 2 * kMiB);
-  Mapping first, second;
-  REQUIRE(backing.allocate_region(100 * kKiB, 64 * kKiB, first).ok());
-  CHECK(first.bytes == 2 * kMiB);
-  REQUIRE(backing.allocate_region(8 * kMiB, 16 * kMiB, second).ok());
+  Backing::Made made;
+  REQUIRE(backing.allocate_region(100 * kKiB, 64 * kKiB, made).ok());
+  CHECK(made.mapped().bytes == 2 * kMiB);
+  REQUIRE(backing.allocate_region(8 * kMiB, 16 * kMiB, made).ok());
+  const Mapping second = made.mapped();
   CHECK(round_up(second.address, 16 * kMiB) + 8 * kMiB <= second.address + second.bytes);
   CHECK(backing.held().current() == source.used_bytes());
   CHECK(source.violations().empty());

@@ -212,7 +212,7 @@ class CacheWorld {
       const SmallCache::Block block{&carrier(i), first(i, part) + b};
       REQUIRE(gone == nullptr);
       if (pending) cache_.vacate(block);
-      gone = pending ? cache_.give(block, true, clock_) : cache_.give_lent(block, false, clock_);
+      gone = pending ? cache_.give(block, true, clock_) : cache_.give_lent(block);
     }
     const Part now{pending ? 'p' : 'f', clock_};
     if (pending) model.point = clock_;

@@ -1,135 +1,29 @@
 // What is given back while the host has no memory is not lost.
 #include "pool/postponed.hpp"
 
-#include <memory>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include "pool/units.hpp"
 #include "tests/pool/host_memory.hpp"
+#include "tests/pool/rich.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::enrich;
 using forebay::pool::test::ScarceMemory;
 using forebay::pool::test::World;
 
 namespace {
-
-// Source, timeline and tools are others' matter, and theirs to see to: they always have memory.
-class RichSource final : public MemorySource {
- public:
-  explicit RichSource(std::shared_ptr<MemorySource> source) : source_(std::move(source)) {}
-  [[nodiscard]] SourceTraits traits() const noexcept override { return source_->traits(); }
-  [[nodiscard]] std::size_t free_bytes() const noexcept override { return source_->free_bytes(); }
-  [[nodiscard]] double modelled_us() const noexcept override { return source_->modelled_us(); }
-  SourceResult reserve(std::size_t bytes, Address* address) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->reserve(bytes, address);
-  }
-  SourceResult unreserve(Address address, std::size_t bytes) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->unreserve(address, bytes);
-  }
-  SourceResult create(std::size_t bytes, Handle* handle) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->create(bytes, handle);
-  }
-  SourceResult map(Address address, std::size_t bytes, Handle handle) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->map(address, bytes, handle);
-  }
-  SourceResult set_access(Address address, std::size_t bytes) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->set_access(address, bytes);
-  }
-  SourceResult unmap(Address address, std::size_t bytes) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->unmap(address, bytes);
-  }
-  SourceResult release(Handle handle, std::size_t bytes) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->release(handle, bytes);
-  }
-  SourceResult allocate_region(std::size_t bytes, Address* address) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->allocate_region(bytes, address);
-  }
-  SourceResult free_region(Address address, std::size_t bytes) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return source_->free_region(address, bytes);
-  }
-
- private:
-  const std::shared_ptr<MemorySource> source_;
-};
-
-class RichTimeline final : public Timeline {
- public:
-  explicit RichTimeline(std::shared_ptr<Timeline> timeline) : timeline_(std::move(timeline)) {}
-  [[nodiscard]] bool knows(StreamId stream) const noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return timeline_->knows(stream);
-  }
-  [[nodiscard]] bool capturing(StreamId stream) const noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return timeline_->capturing(stream);
-  }
-  bool record(StreamId stream, Point point) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return timeline_->record(stream, point);
-  }
-  [[nodiscard]] bool passed(StreamId stream, Point point) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return timeline_->passed(stream, point);
-  }
-  bool wait(StreamId waiter, StreamId stream, Point point) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return timeline_->wait(waiter, stream, point);
-  }
-  bool synchronize(StreamId stream, Point point) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return timeline_->synchronize(stream, point);
-  }
-  void forget(StreamId stream, Point point) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    timeline_->forget(stream, point);
-  }
-
- private:
-  const std::shared_ptr<Timeline> timeline_;
-};
-
-class RichTools final : public MemoryTools {
- public:
-  explicit RichTools(std::shared_ptr<MemoryTools> tools) : tools_(std::move(tools)) {}
-  bool fill(Address address, std::size_t bytes, std::uint8_t value,
-            StreamId stream) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return tools_->fill(address, bytes, value, stream);
-  }
-  bool read(Address address, std::size_t bytes, StreamId stream, void* to) noexcept override {
-    const ScarceMemory::Plenty plenty;
-    return tools_->read(address, bytes, stream, to);
-  }
-
- private:
-  const std::shared_ptr<MemoryTools> tools_;
-};
 
 /// Every way in which memory comes back, on a pool of which `config` says what it is. Only the
 /// calls that must not fail run in scarce memory; what they refuse is asked for again afterwards.
 class Scenario {
  public:
   Scenario(const World::Config& config, ScarceMemory& memory) : world_(config), memory_(memory) {
-    const PoolConfig same = world_.pool.config();
-    world_.pool.close();
-    world_.pool =
-        Pool(std::make_shared<RichSource>(world_.source),
-             std::make_shared<RichTimeline>(world_.timeline), same, {},
-             world_.tools == nullptr ? nullptr : std::make_shared<RichTools>(world_.tools));
+    enrich(world_);
   }
 
   void run() {
@@ -268,21 +162,33 @@ TEST_CASE("a stream is not retired while frees on it are to be made up for") {
   CHECK(world.sound());
 }
 
-TEST_CASE("postponed frees come back in their order") {
+TEST_CASE("each postponed free comes back once, and has its place until then") {
   PostponedFrees frees;
-  CHECK(frees.empty());
   PostponedFrees::Free free;
-  CHECK_FALSE(frees.take(&free));
+  PostponedFrees::Place at = 0;
+  CHECK(frees.empty());
+  CHECK_FALSE(frees.take(&at, &free));
+  int block = 0;
   for (std::size_t lap = 0; lap < 3; ++lap) {
-    for (std::size_t i = 0; i < PostponedFrees::kMost; ++i) REQUIRE(frees.add({nullptr, i, lap}));
-    CHECK_FALSE(frees.add({nullptr, 0, 0}));
+    for (std::size_t i = 0; i < PostponedFrees::kMost; ++i) REQUIRE(frees.add({&block, i, lap}));
+    CHECK_FALSE(frees.add({&block, 0, 0}));
     CHECK(frees.any_of(5));
     CHECK_FALSE(frees.any_of(PostponedFrees::kMost));
-    for (std::size_t i = 0; i < PostponedFrees::kMost; ++i) {
-      REQUIRE(frees.take(&free));
+    at = 0;
+    for (std::size_t i = 0; i < PostponedFrees::kMost; ++i, ++at) {
+      REQUIRE(frees.take(&at, &free));
       REQUIRE(free.stream == i);
       REQUIRE(free.bytes == lap);
+      // Nobody else gets it, nor its place.
+      PostponedFrees::Place same = at;
+      CHECK((!frees.take(&same, &free) || same > at));
+      if (same > at && same < PostponedFrees::kMost) frees.put(same, {&block, same, lap});
+      CHECK_FALSE(frees.hold().has_value());
+      CHECK(frees.any_of(i));
+      frees.put(at, {&block, i, lap});
     }
+    CHECK(frees.size() == PostponedFrees::kMost);
+    for (at = 0; frees.take(&at, &free); ++at) frees.drop(at);
     CHECK(frees.empty());
     CHECK_FALSE(frees.any_of(5));
   }
