@@ -81,8 +81,7 @@ void Backing::tell(Address address, std::size_t bytes, bool mapped) const noexce
   if (observer_) observer_(address, bytes, mapped);
 }
 
-SourceResult Backing::map(Address address, std::size_t bytes,
-                          std::vector<Made>& made) noexcept {
+SourceResult Backing::map(Address address, std::size_t bytes, std::vector<Made>& made) noexcept {
   made.clear();
   SourceResult result;
   try {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <new>
-#include <sstream>
 #include <utility>
 
 #include "pool/guard_source.hpp"
@@ -226,9 +225,12 @@ void Pool::Impl::close() noexcept {
     words.say([&](std::vector<std::string>& lines) {
       last_leaks_ = leaks_now();
       if (last_leaks_.blocks == 0) return;
-      std::istringstream text(to_text(last_leaks_));
-      for (std::string line; std::getline(text, line);) {
-        lines.push_back((lines.empty() ? "pool: closed with " : "pool: ") + line);
+      const std::string text = to_text(last_leaks_);  // lines that end with '\n'
+      for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        lines.push_back((begin == 0 ? "pool: closed with " : "pool: ") +
+                        text.substr(begin, end - begin));
+        begin = end == std::string::npos ? text.size() : end + 1;
       }
     });
     if (watch_ != nullptr) watch_->clear();
@@ -313,19 +315,18 @@ void Pool::Impl::add_pressure_callback(PressureCallback callback) {
 void Pool::Impl::set_mapping_callback(MappingCallback callback) {
   const std::lock_guard growth(growth_mutex_);
   if (!callback) return backing_.set_observer({});
-  backing_.set_observer(
-      [this, callback = std::move(callback)](Address address, std::size_t bytes, bool mapped) {
-        // What was begun has to be ended, or the books and the memory would differ.
-        std::array<char, 200> line{"pool: the mapping callback threw"};
-        try {
-          return callback(address, bytes, mapped);
-        } catch (const std::exception& error) {
-          std::snprintf(line.data(), line.size(), "pool: the mapping callback threw: %s",
-                        error.what());
-        } catch (...) {  // which says nothing of itself
-        }
-        log(line.data());
-      });
+  backing_.set_observer([this, callback = std::move(callback)](Address address, std::size_t bytes,
+                                                               bool mapped) {
+    // What was begun has to be ended, or the books and the memory would differ.
+    std::array<char, 200> line{"pool: the mapping callback threw"};
+    try {
+      return callback(address, bytes, mapped);
+    } catch (const std::exception& error) {
+      std::snprintf(line.data(), line.size(), "pool: the mapping callback threw: %s", error.what());
+    } catch (...) {  // which says nothing of itself
+    }
+    log(line.data());
+  });
 }
 
 // The public handle ------------------------------------------------------------------------------

@@ -158,7 +158,6 @@ bool Pool::Impl::trade(const Request& request, StreamState& state) {
     const std::lock_guard lower(first ? state.mutex : other->mutex);
     const std::lock_guard upper(first ? other->mutex : state.mutex);
     if (!state.open || !other->open) return false;
-    state.drained = 0;  // a miss
     const Point passed = other->passed.load(std::memory_order_acquire);
     SpanCache::Entry entry;
     while (state.spans.size() <= config_.parked_spans / 2 &&
@@ -167,7 +166,10 @@ bool Pool::Impl::trade(const Request& request, StreamState& state) {
       entry.point = 0;
       state.spans.park(entry);
     }
-    if (state.spans.has(bytes, alignment)) return true;
+    if (state.spans.has(bytes, alignment)) {
+      state.drained = 0;
+      return true;
+    }
   }
   return false;
 }

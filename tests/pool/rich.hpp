@@ -1,5 +1,5 @@
-// Worlds of which only the pool lacks host memory: source, timeline and tools are others' matter, and
-// theirs to see to.
+// Worlds of which only the pool lacks host memory: source, timeline and tools are others' matter,
+// and theirs to see to.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Scenarios in which each allocation of host memory that the pool makes fails, once and with all that
-// follow it. Nothing is lost, nothing is nobody's, and nothing is handed on early.
+// Scenarios in which each allocation of host memory that the pool makes fails, once and with all
+// that follow it. Nothing is lost, nothing is nobody's, and nothing is handed on early.
 #include <cstdint>
 #include <vector>
 

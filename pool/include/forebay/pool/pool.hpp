@@ -185,8 +185,9 @@ class Pool {
   [[nodiscard]] BlockPieces pieces(const void* pointer) const;
 
   /// From now on, until `end_capture`, `stream` allocates from a new arena, whose addresses stay
-  /// until `drop_arena`: nobody else gets them, and nothing there is moved or given back. What is
-  /// freed of it meanwhile is reused by the same capture. Nor is any point of the stream recorded
+  /// until `drop_arena`: nobody else gets them, and nothing there is moved or given back. What
+  /// its own stream frees of it meanwhile is reused by the same capture; what another stream frees
+  /// or uses (`record_use`) is not before the arena's end. Nor is any point of the stream recorded
   /// or asked about meanwhile, so blocks from before the capture that are freed during it are
   /// nobody's until it ends. To be called before the driver begins to capture. Throws Error if the
   /// stream has an arena now or is not the device's, ClosedError.
