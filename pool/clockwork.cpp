@@ -31,7 +31,6 @@ bool Clockwork::silent(StreamState& state) const {
 }
 
 bool Clockwork::record(StreamState& state) {
-  state.recorded.reserve(kMaxPoints);
   Point point = 0;
   StreamId stream = 0;
   {
@@ -52,7 +51,7 @@ bool Clockwork::record(StreamState& state) {
     return false;
   }
   state.points_recorded.fetch_add(1, std::memory_order_relaxed);
-  if (state.recorded.size() == kMaxPoints) {
+  if (state.recorded.size() == StreamState::kMaxPoints) {
     timeline_.forget(stream, state.recorded.front().point);
     state.recorded.erase(state.recorded.begin());
   }
@@ -119,7 +118,7 @@ bool Clockwork::tick(StreamState& state) {
   const std::unique_lock time(state.time_mutex, std::try_to_lock);
   if (!time || silent(state)) return false;
   const bool progress = settle(state);
-  if (state.recorded.size() < kMaxPoints) record(state);
+  if (state.recorded.size() < StreamState::kMaxPoints) record(state);
   return progress;
 }
 

@@ -19,7 +19,7 @@ class Clockwork {
 
   /// Records the stream's next point, unless the stream is busy with another call, is capturing, or
   /// `at_most` points of it are under way already.
-  bool try_record(StreamState& state, std::size_t at_most = kMaxPoints);
+  bool try_record(StreamState& state, std::size_t at_most = StreamState::kMaxPoints);
   /// Asks which points have passed; records one first if frees would stay uncovered otherwise.
   /// Returns whether any more have.
   bool poll(StreamState& state);
@@ -41,10 +41,6 @@ class Clockwork {
   void report(TimelineStats& stats) const noexcept;
 
  private:
-  // Beyond so many points under way a stream's older ones are dropped: what they covered waits for
-  // a later one. This bounds the events that a stream can hold.
-  static constexpr std::size_t kMaxPoints = 64;
-
   bool record(StreamState& state);
   bool settle(StreamState& state);
   void advance(StreamState& state, std::size_t count);

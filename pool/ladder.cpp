@@ -1,7 +1,6 @@
 // The ladder: where memory comes from when the first search finds none.
 #include <algorithm>
 #include <chrono>
-#include <new>
 
 #include "pool/pool_impl.hpp"
 #include "pool/units.hpp"
@@ -205,11 +204,7 @@ ExtentId Pool::Impl::steal(const Request& request, StreamState& state) {
     const ExtentId claim = claim_from_others(request, state, mute, pieces, stamps);
     if (claim == kNoExtent) return kNoExtent;
     const auto refused = std::find_if_not(stamps.begin(), stamps.end(), [&](const Stamp& stamp) {
-      try {
-        return clockwork_.await(state, *state_by_owner(stamp.owner), stamp.point);
-      } catch (const std::bad_alloc&) {
-        return false;
-      }
+      return clockwork_.await(state, *state_by_owner(stamp.owner), stamp.point);
     });
     const std::lock_guard lock(engine_mutex_);
     sample_levels();

@@ -344,10 +344,7 @@ bool Pool::Impl::point_pays(StreamState& state, std::uint32_t every) const noexc
 // Once in so many frees: records a point, and makes everybody's what has passed. Where that cannot
 // be, since the stream captures for instance, it is tried again only after as many frees more.
 void Pool::Impl::record_point(StreamState& state) noexcept {
-  try {
-    if (clockwork_.tick(state)) complete(state);
-  } catch (const std::bad_alloc&) {  // for the stream's list of points; the next one will do
-  }
+  if (clockwork_.tick(state)) complete(state);
   const std::lock_guard lock(state.mutex);
   if (state.uncovered > 0) state.record_from = state.uncovered + config_.point_every_frees;
 }

@@ -41,7 +41,12 @@ using StateLock = std::unique_lock<SpinMutex>;
 /// One stream of a pool, or one capture arena. Records are reused, never destroyed before the pool,
 /// so that a stale pointer to one is harmless: `stream` and `open` say what it is now.
 struct alignas(64) StreamState {
-  explicit StreamState(Owner number) : owner(number) {}
+  /// Points under way, at most: beyond them older ones are dropped, and what they covered waits for
+  /// a later one. This bounds the events that a stream can hold.
+  static constexpr std::size_t kMaxPoints = 64;
+
+  /// With room for all points that it will have, so that recording one needs no host memory.
+  explicit StreamState(Owner number) : owner(number) { recorded.reserve(kMaxPoints); }
 
   const Owner owner;
 
