@@ -29,18 +29,13 @@ ArenaId Pool::Impl::begin_capture(StreamId stream) {
     const ArenaId id = last_arena_ + 1;
     const auto place = arenas_.emplace(id, nullptr).first;
     try {
-      place->second = &new_state(stream);
+      place->second = &new_state(stream, true);
     } catch (...) {
       arenas_.erase(place);
       throw;
     }
     StreamState& arena = *place->second;
     last_arena_ = id;
-    {
-      const std::lock_guard lock(arena.mutex);
-      arena.is_arena = true;
-      arena.keeps = true;
-    }
     // Under the time lock, so that no point is being recorded any more.
     const std::lock_guard time(state->time_mutex);
     const std::lock_guard lock(state->mutex);
@@ -90,16 +85,9 @@ StreamState* Pool::Impl::take_arena(StreamId stream) {
   return arena;
 }
 
-// The record stays open until the blocks that live are freed: they are counted there.
-void Pool::Impl::close_arena(StreamState& arena, StreamState& state, const Point* recorded) {
-  inherit(arena, state, recorded);
-  const std::lock_guard lock(arena.mutex);
-  arena.retiring = true;
-}
-
 // Everything of an arena becomes its stream's, free from the recorded point on, or else from the
-// next one.
-void Pool::Impl::inherit(StreamState& arena, StreamState& state, const Point* recorded) {
+// next one. The record stays open until the blocks that live are freed: they are counted there.
+void Pool::Impl::close_arena(StreamState& arena, StreamState& state, const Point* recorded) {
   const bool first = state.owner < arena.owner;
   const std::lock_guard lower(first ? state.mutex : arena.mutex);
   const std::lock_guard upper(first ? arena.mutex : state.mutex);
@@ -127,6 +115,7 @@ void Pool::Impl::inherit(StreamState& arena, StreamState& state, const Point* re
   arena.heir = &state;
   arena.heir_point = point;
   arena.keeps = false;
+  arena.retiring = true;
   engine_.restamp(arena.owner, {state.owner, point});
   deferred_.pass_on(arena);
 }

@@ -10,10 +10,11 @@
 namespace forebay::pool {
 namespace {
 
-// For one more, so that adding it cannot fail; doubling, so that many cost what they are.
+// For one more than `count`, so that adding it cannot fail; doubling, so that many cost what they
+// are.
 template <typename Element>
-void make_room(std::vector<Element>& elements) {
-  if (elements.size() == elements.capacity()) elements.reserve(2 * elements.size() + 8);
+void make_room(std::vector<Element>& elements, std::size_t count) {
+  if (count >= elements.capacity()) elements.reserve(2 * count + 8);
 }
 
 }  // namespace
@@ -120,17 +121,18 @@ SourceResult Backing::map_handles(Address address, std::size_t bytes, std::vecto
         const std::size_t shortage = wanted - left();
         release_idle(held_.current() - std::min<std::size_t>(held_.current(), shortage));
       }
-      make_room(idle_);
+      make_room(idle_, handles_);
       Idle created{0, std::min(wanted, left())};
       if (created.bytes == 0) return {Outcome::out_of_memory, 0};
       const SourceResult result = source_.create(created.bytes, &created.handle);
       if (!result.ok()) return failed("creating memory", result);
       take_room(created.bytes);
       idle_.push_back(created);
+      ++handles_;
       count(0, static_cast<std::int64_t>(created.bytes));
       best = idle_.end() - 1;
     }
-    make_room(made);
+    make_room(made, made.size());
     Made one = to_be_made();
     const Mapping mapping{address + total, best->bytes, best->handle};
     const SourceResult result = source_.map(mapping.address, mapping.bytes, mapping.handle);
@@ -152,11 +154,6 @@ SourceResult Backing::unmap(const Mapping& mapping) noexcept {
 }
 
 SourceResult Backing::unmap_untold(const Mapping& mapping) noexcept {
-  try {
-    make_room(idle_);
-  } catch (const std::bad_alloc&) {
-    return lacks_host_memory();
-  }
   const SourceResult result = source_.unmap(mapping.address, mapping.bytes);
   if (!result.ok()) return failed("unmapping memory", result);
   idle_.push_back({mapping.handle, mapping.bytes});
@@ -229,6 +226,7 @@ std::size_t Backing::release_idle(std::size_t keep) noexcept {
     released += idle_[i].bytes;
     give_room(idle_[i].bytes);
     count(0, -static_cast<std::int64_t>(idle_[i].bytes));
+    --handles_;
     idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return released;

@@ -29,6 +29,10 @@ struct Mapping {
 /// read.
 class Backing {
  public:
+  using Mappings = std::map<Address, Mapping>;
+  /// A mapping that was made and is not among `mappings` yet, with all that it takes to add it.
+  using Made = Mappings::node_type;
+
   Backing(MeteredSource& source, std::size_t capacity, std::size_t handle_size)
       : source_(source), capacity_(capacity), handle_size_(handle_size) {}
 
@@ -40,10 +44,6 @@ class Backing {
   void set_observer(MappingCallback observer);
   /// Bytes that idle handles and the limit lack for `need`.
   [[nodiscard]] std::size_t missing(std::size_t need) const noexcept;
-  using Mappings = std::map<Address, Mapping>;
-  /// A mapping that was made and is not among `mappings` yet, with all that it takes to add it.
-  using Made = Mappings::node_type;
-
   /// Handles at most of which a mapping of so many bytes is made.
   [[nodiscard]] std::size_t most_handles(std::size_t bytes) const noexcept {
     const std::size_t idle = std::min(idle_.size(), bytes / source_.traits().granularity);
@@ -109,7 +109,8 @@ class Backing {
   MappingCallback observer_;
   const std::size_t handle_size_;
   Mappings mappings_;
-  std::vector<Idle> idle_;
+  std::vector<Idle> idle_;   // with room for every handle there is, so that unmapping needs none
+  std::size_t handles_ = 0;  // mapped or idle
   Gauge mapped_, idle_bytes_, held_;
   std::string last_failure_;
 };

@@ -139,14 +139,16 @@ ExtentId Pool::Impl::grow_at_place(const Request& request, StreamState& state, G
     };
     try {
       made.resize(parts.size());
-      // For what may be stranded.
-      const std::size_t handles = backing_.most_handles(place.fill + extra);
-      stuck_.reserve(stuck_.size() + handles);
-      engine_.reserve(2 * handles);
       if (how != Growth::map) {
         const std::size_t cached = std::min<std::size_t>(backing_.idle().current(), place.fill);
         idle = claim_idle(how == Growth::move ? place.fill - cached : missing);
       }
+      // For what may be stranded, and what may have to be put back.
+      const std::size_t handles = idle.size() + backing_.most_handles(place.fill + extra);
+      stuck_.reserve(stuck_.size() + handles);
+      std::size_t pieces = 0;
+      for (const SpanEngine::Part& part : parts) pieces += part.pieces.size();
+      engine_.keep_spare(2 * handles + pieces);
     } catch (...) {
       undo();
       throw;

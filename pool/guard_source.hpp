@@ -17,6 +17,10 @@ class GuardSource final : public MemorySource {
  public:
   /// REQUIRES: `source` has virtual memory.
   explicit GuardSource(std::shared_ptr<MemorySource> source) : source_(std::move(source)) {}
+  /// What is left of regions that could not be made is tried once more.
+  ~GuardSource() override;
+  GuardSource(const GuardSource&) = delete;
+  GuardSource& operator=(const GuardSource&) = delete;
 
   [[nodiscard]] SourceTraits traits() const noexcept override { return source_->traits(); }
   [[nodiscard]] std::size_t free_bytes() const noexcept override { return source_->free_bytes(); }
@@ -53,13 +57,17 @@ class GuardSource final : public MemorySource {
     std::size_t bytes = 0;
     Handle handle = 0;  // 0 once released
     bool mapped = false;
+    bool refused = false;  // it could not be made, and not be undone so far: nobody has it
   };
+  using Regions = std::map<Address, Region>;
   /// Undoes whatever has been done for a region.
   SourceResult dismantle(Address address, Region& region) noexcept;
+  /// What could not be made is undone, as far as it can be now.
+  void clear_refused() noexcept;
 
   const std::shared_ptr<MemorySource> source_;
   std::mutex mutex_;
-  std::map<Address, Region> regions_;  // mutex_
+  Regions regions_;  // mutex_
 };
 
 }  // namespace forebay::pool

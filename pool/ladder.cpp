@@ -249,6 +249,7 @@ ExtentId Pool::Impl::claim_from_others(const Request& request, const StreamState
       same->point = std::max(same->point, piece.stamp.point);
     }
   }
+  engine_.keep_spare(pieces.size());
   return engine_.take(best, request.span);
 }
 

@@ -131,6 +131,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
     config_.address_range = 0;
     return;
   }
+  engine_.reserve_island();
   const SourceResult result = source_.reserve(config_.address_range, &range_);
   if (!result.ok()) {
     throw DriverError("pool: no " + std::to_string(config_.address_range) +
@@ -187,6 +188,7 @@ void* Pool::Impl::allocate_block(std::size_t bytes, std::size_t margin, StreamId
 std::size_t Pool::Impl::trim(std::size_t keep) {
   if (closed()) return 0;
   const std::size_t before = backing_.held().current();
+  make_up(nullptr);  // which may bring blocks into quarantine
   if (watch_ != nullptr) discharge(0);
   make_up(nullptr);
   while (wait_for_oldest()) {

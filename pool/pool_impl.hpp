@@ -152,7 +152,7 @@ class Pool::Impl {
     return state.open && !state.retiring && state.stream == stream;
   }
   void forget_thread_slot();
-  StreamState& new_state(StreamId stream);
+  StreamState& new_state(StreamId stream, bool arena);
   /// Everything with something pending. A snapshot.
   std::vector<StreamState*> open_states() const;
   /// The open state with the next higher owner number; null if there is none.
@@ -198,7 +198,6 @@ class Pool::Impl {
   // arenas.cpp -----------------------------------------------------------------------------------
   /// An arena of a stream, which is nobody's from here on; null if there is none.
   StreamState* take_arena(StreamId stream);
-  void inherit(StreamState& arena, StreamState& state, const Point* recorded);
   void close_arena(StreamState& arena, StreamState& state, const Point* recorded);
 
   // ladder.cpp -----------------------------------------------------------------------------------
@@ -253,7 +252,7 @@ class Pool::Impl {
   void* allocate_small(ClassKey key, const Request& request, StreamState& state, StreamId stream);
   bool open_carrier(ClassKey key, ExtentId id, StreamState& state, StreamId stream);
   Carrier* unused_carrier(ClassKey key);
-  void set_up(Carrier& carrier, ClassKey key, ExtentId id, StreamState& state, Stamp stamp);
+  void set_up(Carrier& carrier, ClassKey key, ExtentId id, StreamState& state);
   bool close_carrier(Carrier* carrier, StreamState& owner);
   bool adopt(ClassKey key, StreamState& state, Rung* rung);
   Misuse find_small(Carrier& carrier, const StreamState* owner, Address address, std::size_t bytes,
@@ -288,6 +287,9 @@ class Pool::Impl {
   bool release_deferred(bool regions);
   /// The block waits for its uses and for the stream that freed it.
   void defer(DeferredFrees::Blocks one) noexcept;
+  /// Of a range that a stream or an arena has, used so far, and gives up now. REQUIRES: its mutex
+  /// and the engine lock.
+  Stamp stamp_of_free(StreamState& state) noexcept;
   DeferredFrees::Blocks take_uses(Address address, bool shared, StreamState& home);
   /// A used extent becomes free; whether that left a mapping wholly idle. REQUIRES: the engine
   /// lock.
@@ -318,8 +320,11 @@ class Pool::Impl {
   [[nodiscard]] bool is_alone(Address address) const;
   Misuse release_guarded(Address address, StreamId stream, std::size_t bytes);
   /// Frees blocks in quarantine until at most `keep` bytes are there; with `of` only those that
-  /// were freed on that stream. Whether there were any.
-  bool discharge(std::size_t keep, const StreamId* of = nullptr);
+  /// were freed on that stream. Not complete: the host has no memory for that.
+  struct Discharge {
+    bool any = false, complete = false;
+  };
+  Discharge discharge(std::size_t keep, const StreamId* of = nullptr);
   LeakReport leaks_now();
 
   // memory_map.cpp -------------------------------------------------------------------------------
@@ -403,8 +408,9 @@ class Pool::Impl {
   std::unordered_map<Address, DeferredFrees::Blocks> uses_;
   DeferredFrees deferred_;  // engine_mutex_
   PostponedFrees postponed_;
-  AloneBlocks alone_;                 // engine_mutex_
-  std::uint64_t deferred_bytes_ = 0;  // engine_mutex_
+  std::recursive_mutex discharge_mutex_;  // before all others; a misuse handler may free
+  AloneBlocks alone_;                     // engine_mutex_
+  std::uint64_t deferred_bytes_ = 0;      // engine_mutex_
 
   HugePages records_;                              // engine_mutex_; of carriers
   std::pmr::deque<SlabPage> pages_{&records_};     // engine_mutex_; every one ever made

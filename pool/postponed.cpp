@@ -7,7 +7,8 @@
 namespace forebay::pool {
 
 // Nothing if the host had no memory for it. Whoever lacks memory below here has changed nothing
-// yet: that is what every part of a free has to see to.
+// yet, but for what a debug mode knew of the block: that is what every part of a free has to see
+// to.
 std::optional<Misuse> Pool::Impl::try_release(const PostponedFrees::Free& free) noexcept {
   try {
     return counted(recorder_ == nullptr ? release_block(free.pointer, free.stream, free.bytes)
@@ -26,6 +27,10 @@ Misuse Pool::Impl::release_or_postpone(const PostponedFrees::Free& free) noexcep
 bool Pool::Impl::make_up(const StreamId* of) noexcept {
   PostponedFrees::Free free;
   for (PostponedFrees::Place place = 0; postponed_.take(&place, &free); ++place) {
+    if (closed()) {  // where everything is free
+      postponed_.drop(place);
+      continue;
+    }
     const std::optional<Misuse> misuse = try_release(free);
     if (!misuse) {
       postponed_.put(place, free);

@@ -29,6 +29,7 @@ class PostponedFrees {
   static constexpr std::size_t kMost = 256;
 
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Frees that wait; not those that somebody tries.
   [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
   /// False if there is no room.
   [[nodiscard]] bool add(const Free& free) noexcept {
@@ -42,7 +43,6 @@ class PostponedFrees {
     for (Place place = 0; place < kMost; ++place) {
       if (entries_[place].state != State::unused) continue;
       entries_[place] = {{}, State::held};
-      count_.fetch_add(1, std::memory_order_relaxed);
       return place;
     }
     return std::nullopt;
@@ -51,12 +51,12 @@ class PostponedFrees {
   void put(Place place, const Free& free) noexcept {
     const std::lock_guard lock(mutex_);
     entries_[place] = {free, State::waiting};
+    count_.fetch_add(1, std::memory_order_relaxed);
   }
   /// A place that was held or taken from is needed no longer.
   void drop(Place place) noexcept {
     const std::lock_guard lock(mutex_);
     entries_[place] = {};
-    count_.fetch_sub(1, std::memory_order_relaxed);
   }
   /// Takes the first free that waits at `place` or behind it and says where; false if none does.
   [[nodiscard]] bool take(Place* place, Free* free) noexcept {
@@ -65,6 +65,7 @@ class PostponedFrees {
       Entry& entry = entries_[*place];
       if (entry.state != State::waiting) continue;
       entry.state = State::held;
+      count_.fetch_sub(1, std::memory_order_relaxed);
       *free = entry.free;
       return true;
     }
@@ -87,7 +88,7 @@ class PostponedFrees {
 
   std::mutex mutex_;
   std::array<Entry, kMost> entries_{};  // mutex_
-  std::atomic<std::size_t> count_{0};
+  std::atomic<std::size_t> count_{0};   // that wait
 };
 
 /// A place for the free of a block that may turn out to be of no use, for as long as this lives.

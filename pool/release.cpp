@@ -51,6 +51,18 @@ bool Pool::Impl::free_range(ExtentId id, Stamp stamp) {
          backing_.last_inside(range.address, range.end()) != nullptr;
 }
 
+Stamp Pool::Impl::stamp_of_free(StreamState& state) noexcept {
+  if (state.keeps.load(std::memory_order_relaxed)) return {state.owner, kNever};
+  if (state.is_arena) {
+    // It ended meanwhile, and another has what it had.
+    if (state.heir->passed.load(std::memory_order_acquire) >= state.heir_point) return {};
+    return {state.heir->owner, state.heir_point};
+  }
+  ++state.uncovered;
+  state.wanted = true;
+  return {state.owner, state.next_point};
+}
+
 void Pool::Impl::defer(DeferredFrees::Blocks one) noexcept {
   Deferred& deferred = one.front();
   StreamState* freed_on = deferred.freed_on;

@@ -109,24 +109,19 @@ bool Pool::Impl::open_carrier(ClassKey key, ExtentId id, StreamState& state, Str
   const std::lock_guard lock(state.mutex);
   const std::lock_guard engine_lock(engine_mutex_);
   if (closed()) throw ClosedError("pool: closed during an allocation");
-  const Stamp stamp{state.owner, state.keeps ? kNever : state.next_point};
   if (!serves(state, stream)) {
-    // Somebody used the stream while it was retired, which `retire_stream` forbids: the range stays
-    // pending until the stream comes back.
-    ++state.uncovered;
-    engine_.free(id, stamp);
+    engine_.free(id, stamp_of_free(state));
     return false;
   }
   Carrier* carrier = nullptr;
   try {
     carrier = unused_carrier(key);
-    set_up(*carrier, key, id, state, stamp);
+    set_up(*carrier, key, id, state);
   } catch (...) {
-    if (carrier != nullptr) {
-      index_.clear_carrier(carrier->address, carrier->bytes);
-      unused_carriers_[carrier_room(key)].records.push_back(carrier);
-    }
-    engine_.free(id, stamp);
+    const SpanEngine::Extent& extent = engine_.at(id);
+    index_.clear_carrier(extent.address, extent.bytes);
+    if (carrier != nullptr) unused_carriers_[carrier_room(key)].records.push_back(carrier);
+    engine_.free(id, stamp_of_free(state));
     throw;
   }
   carrier->owner.store(&state, std::memory_order_release);
@@ -150,8 +145,7 @@ Carrier* Pool::Impl::unused_carrier(ClassKey key) {
 }
 
 // REQUIRES: the stream's mutex and the engine lock. Throws std::bad_alloc.
-void Pool::Impl::set_up(Carrier& carrier, ClassKey key, ExtentId id, StreamState& state,
-                        Stamp stamp) {
+void Pool::Impl::set_up(Carrier& carrier, ClassKey key, ExtentId id, StreamState& state) {
   const Address address = engine_.at(id).address;
   if (carrier.kind == Carrier::Kind::slab) {
     static_cast<SlabPage&>(carrier).open(address, id, key);
@@ -161,7 +155,7 @@ void Pool::Impl::set_up(Carrier& carrier, ClassKey key, ExtentId id, StreamState
   // Memory that was not everybody's is ordered for this stream alone.
   if (!engine_.at(id).clean) {
     carrier.suspend();
-    carrier.last_point = stamp.point;
+    carrier.last_point = state.keeps ? kNever : state.next_point;
     ++state.uncovered;
   }
   index_.set_carrier(address, carrier.bytes, &carrier);

@@ -1,6 +1,7 @@
 #include "pool/span_engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace forebay::pool {
 
@@ -31,7 +32,7 @@ void SpanEngine::open_owner(Owner owner) {
 // Records ----------------------------------------------------------------------------------------
 
 void SpanEngine::reserve(std::size_t extents) {
-  while (unused_count_ + extents_.size() * kChunk - extents_end_ < extents + kSpare) {
+  while (unused_count_ + extents_.size() * kChunk - extents_end_ < extents + spare_) {
     extents_.push_back(std::make_unique<Extent[]>(kChunk));
   }
 }
@@ -150,13 +151,27 @@ void SpanEngine::delist(ExtentId id) {
 
 // Islands ----------------------------------------------------------------------------------------
 
+void SpanEngine::keep_spare(std::size_t extents) {
+  const std::size_t before = std::exchange(spare_, kSpare + extents);
+  try {
+    reserve(0);
+  } catch (...) {
+    spare_ = before;
+    throw;
+  }
+}
+
 void SpanEngine::reserve_island() {
   if (islands_.size() == islands_.capacity()) islands_.reserve(2 * islands_.size() + 8);
   reserve(1);
 }
 
+void SpanEngine::need_record() {
+  if (unused_count_ == 0 && extents_end_ == extents_.size() * kChunk) reserve(1);
+}
+
 ExtentId SpanEngine::add_island(Address address, std::size_t bytes, bool hole) {
-  reserve_island();
+  need_record();
   const ExtentId id = new_extent();
   Extent& extent = at(id);
   extent.address = address;
@@ -459,9 +474,7 @@ ExtentId SpanEngine::put_back(const Part& part) {
 
 ExtentId SpanEngine::split(ExtentId id, std::size_t bytes) {
   if (at(id).bytes == bytes) return kNoExtent;
-  // What a commit took has left as many records as it takes to undo it, and commits since then have
-  // left the spare ones.
-  if (unused_count_ == 0 && extents_end_ == extents_.size() * kChunk) reserve(1);
+  need_record();
   const ExtentId rest = insert_after(id, at(id).address + bytes, at(id).bytes - bytes);
   at(id).bytes = bytes;
   return rest;

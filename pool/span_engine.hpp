@@ -63,12 +63,14 @@ struct SpanCounts {
 /// Address ranges in one doubly linked list for each island (an island is a range of addresses that
 /// may be cut and joined freely), and bins of the free ones for each owner.
 ///
-/// A search changes nothing and may fail. Only `open_owner`, `reserve_island` and commits that cut
-/// ranges (`take`, `take_hole`, `claim`) may lack host memory, and change nothing then; what undoes
-/// a commit has records that are kept for it. Costs: a search looks at no more than
-/// kProbe ranges in each of kProbeBins bins; commits are O(1), but that a range with an older point
-/// than the latest of its owner passes those with later ones. `find_run`, which joins ranges of
-/// different stamps, walks as far as its budget. Not thread-safe; the pool's engine lock guards it.
+/// A search changes nothing and may fail. `open_owner`, `reserve…`, `keep_spare`, `pieces` and the
+/// commits that cut ranges (`take`, `take_hole`, `claim`) may lack host memory, and change nothing
+/// then. What undoes a commit (`split`, `put_back`) and an island after `reserve_island` use
+/// records that commits leave over, as many as `keep_spare` said. Costs: a search looks at no more
+/// than kProbe ranges in each of kProbeBins bins; commits are O(1), but that a range with an older
+/// point than the latest of its owner passes those with later ones. `find_run`, which joins ranges
+/// of different stamps, walks as far as its budget. Not thread-safe; the pool's engine lock guards
+/// it.
 ///
 /// Invariants:
 ///  1. The extents of an island tile it; all sizes and addresses are multiples of kSpanUnit.
@@ -97,8 +99,10 @@ class SpanEngine {
 
   /// Makes room for the bins of an owner. Called once before its first range; twice is fine.
   void open_owner(Owner owner);
-  /// Makes sure of records for so many new extents. Throws std::bad_alloc.
+  /// Makes sure of records for so many new extents.
   void reserve(std::size_t extents);
+  /// From now on commits leave so many records over, and a few more, for what undoes one of them.
+  void keep_spare(std::size_t extents);
   /// Makes sure that the next island needs no host memory.
   void reserve_island();
   /// A new island. `hole`: no memory there yet; else it is free for everybody.
@@ -236,7 +240,7 @@ class SpanEngine {
   static constexpr Point kHeldBack = 1;  // points by which neighbours may put a range off
   static constexpr std::size_t kLattice = std::size_t{2} << 20;
   static constexpr std::size_t kChunk = 128;  // extent records a chunk
-  static constexpr std::size_t kSpare = 64;   // … that are kept for what undoes a commit
+  static constexpr std::size_t kSpare = 8;    // … that are always kept for what undoes a commit
   static constexpr unsigned kProbe = 16;
   static constexpr unsigned kProbeBins = 4;
   static constexpr std::size_t kPlacementProbe = 32;    // ranges on either side of a hole
@@ -255,6 +259,8 @@ class SpanEngine {
     return extent.state == ExtentState::free &&
            (extent.stamp.owner == kEverybody || extent.stamp.owner == owner);
   }
+  /// Makes sure of a record where none was kept.
+  void need_record();
   ExtentId new_extent() noexcept;
   void drop(ExtentId id);
   [[nodiscard]] const OwnerState* find_owner(Owner owner) const noexcept {
@@ -304,6 +310,7 @@ class SpanEngine {
   std::vector<std::unique_ptr<Extent[]>> extents_;  // chunks that never move; [0][0] is no extent
   ExtentId unused_ = 0;                             // records to use again, linked by `next`
   std::size_t unused_count_ = 0;
+  std::size_t spare_ = kSpare;     // records that commits leave over
   ExtentId extents_end_ = 0;       // the first record never used
   std::vector<ExtentId> islands_;  // their first extents
   std::vector<std::unique_ptr<OwnerState>> owners_;

@@ -85,8 +85,7 @@ void* Pool::Impl::settle_span(const Request& request, ExtentId id, StreamState& 
                               StreamId stream, Rung rung) {
   if (closed()) throw ClosedError("pool: allocate after the pool was closed");
   if (!serves(state, stream)) {
-    ++state.uncovered;
-    engine_.free(id, {state.owner, state.next_point});
+    engine_.free(id, stamp_of_free(state));
     return nullptr;
   }
   SpanBlock& block = make_block(id, state);
@@ -104,8 +103,7 @@ SpanBlock& Pool::Impl::make_block(ExtentId id, StreamState& state) {
     blocks_.make(id);
     index_.set_span(extent.address, id);
   } catch (...) {
-    ++state.uncovered;
-    engine_.free(id, {state.owner, state.next_point});
+    engine_.free(id, stamp_of_free(state));
     throw;
   }
   extent.block = true;
@@ -120,8 +118,8 @@ SpanBlock& Pool::Impl::make_block(ExtentId id, StreamState& state) {
 // allocation would go to the engine: so it takes as many bytes as others have freed since its last
 // miss, half a cache at most. REQUIRES: the stream's mutex and the engine lock.
 void Pool::Impl::stock(const Request& request, StreamState& state) noexcept {
-  const std::uint64_t drained = std::exchange(state.drained, 0);
   if (request.key != kSpanClass || state.keeps.load(std::memory_order_relaxed)) return;
+  const std::uint64_t drained = std::exchange(state.drained, 0);
   try {
     // The first of them is the block that was just allocated.
     for (std::uint64_t taken = 2 * request.span;

@@ -35,7 +35,7 @@ StreamState* Pool::Impl::open_stream(StreamId stream) {
   for (const auto& state : states_) {
     if (!state) continue;
     const std::lock_guard state_lock(state->mutex);
-    if (state->open && state->retiring && state->stream == stream) {
+    if (state->open && state->retiring && !state->is_arena && state->stream == stream) {
       streams_[stream] = state.get();
       state->retiring = false;
       return state.get();
@@ -43,7 +43,7 @@ StreamState* Pool::Impl::open_stream(StreamId stream) {
   }
   const auto place = streams_.emplace(stream, nullptr).first;
   try {
-    place->second = &new_state(stream);
+    place->second = &new_state(stream, false);
   } catch (...) {
     streams_.erase(place);
     throw;
@@ -51,13 +51,14 @@ StreamState* Pool::Impl::open_stream(StreamId stream) {
   return place->second;
 }
 
-// REQUIRES: registry_mutex_.
-StreamState& Pool::Impl::new_state(StreamId stream) {
+// A record that is used again stays what it was, a stream's or an arena's: whoever still has one in
+// mind as his stream must not get an arena's memory. REQUIRES: registry_mutex_.
+StreamState& Pool::Impl::new_state(StreamId stream, bool arena) {
   StreamState* state = nullptr;
   for (const auto& old : states_) {
     if (!old) continue;
     const std::lock_guard lock(old->mutex);
-    if (!old->open) {
+    if (!old->open && old->is_arena == arena) {
       state = old.get();
       break;
     }
@@ -75,8 +76,8 @@ StreamState& Pool::Impl::new_state(StreamId stream) {
   const std::lock_guard time_lock(state->time_mutex);
   const std::lock_guard lock(state->mutex);
   state->stream = stream;
-  state->is_arena = false;
-  state->keeps = false;
+  state->is_arena = arena;
+  state->keeps = arena;
   state->arena.store(nullptr, std::memory_order_relaxed);
   state->retiring = false;
   state->uncovered = state->record_from = 0;
@@ -148,8 +149,14 @@ void Pool::Impl::date_peaks(StreamState& state) noexcept {
 
 bool Pool::Impl::retire_stream(StreamId stream) noexcept {
   try {
-    if (watch_ != nullptr) discharge(0, &stream);
-    if (make_up(&stream) && retire(stream)) return true;
+    make_up(&stream);  // which may bring blocks into quarantine
+    const bool empty = watch_ == nullptr || discharge(0, &stream).complete;
+    if (!make_up(&stream) || !empty) {
+      log("pool: the host has no memory for what was freed on stream " + std::to_string(stream) +
+          "; it is not retired");
+      return false;
+    }
+    if (retire(stream)) return true;
     log("pool: the last point of stream " + std::to_string(stream) +
         " could not be recorded; it is not retired");
   } catch (const std::bad_alloc&) {

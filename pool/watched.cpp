@@ -20,11 +20,10 @@ const char* tag_of(const AllocateOptions& options) {
 }  // namespace
 
 // A block of which something is noted. It goes back if that lacks host memory, as soon as there is
-// some: a place for its free is there before.
+// some: a place for its free is there before, if there is any.
 void* Pool::Impl::allocate_noted(std::size_t bytes, StreamId stream,
                                  const AllocateOptions& options) {
   PostponedPlace place(postponed_);
-  if (!place) throw std::bad_alloc();
   void* block = nullptr;
   try {
     block = watch_ == nullptr ? allocate_block(bytes, 0, stream, options)
@@ -33,7 +32,11 @@ void* Pool::Impl::allocate_noted(std::size_t bytes, StreamId stream,
       recorder_->allocated(reinterpret_cast<Address>(block), bytes, options.alignment, stream);
     }
   } catch (...) {
-    if (block != nullptr) place.put({block, stream, bytes});
+    if (block != nullptr && place) {
+      place.put({block, stream, bytes});
+    } else if (block != nullptr) {
+      (void)release_or_postpone({block, stream, bytes});
+    }
     throw;
   }
   return block;
@@ -51,7 +54,7 @@ void* Pool::Impl::allocate_watched(std::size_t bytes, StreamId stream,
       block = allocate_block(bytes, watch_->margin(), stream, options);
     } catch (const OutOfMemory&) {
       // What is only kept to find mistakes must not make one.
-      if (!discharge(0)) throw;
+      if (!discharge(0).any) throw;
       failed_.fetch_sub(1, std::memory_order_relaxed);
     }
   }
@@ -111,8 +114,13 @@ Misuse Pool::Impl::release_watched(void* pointer, StreamId stream, std::size_t b
   if (leave.quarantined) {
     discharge(watch_->quarantine_limit());
   } else {
-    misuse = leave.guarded || is_alone(address) ? release_guarded(address, stream, bytes)
-                                                : release_live(pointer, stream, bytes);
+    try {
+      misuse = leave.guarded || is_alone(address) ? release_guarded(address, stream, bytes)
+                                                  : release_live(pointer, stream, bytes);
+    } catch (const std::bad_alloc&) {
+      // Nobody will know of the damage when it is tried again.
+      if (!leave.overrun || !postponed_.add({pointer, stream, bytes})) throw;
+    }
   }
   return misuse == Misuse::none && leave.overrun ? Misuse::buffer_overrun : misuse;
 }
@@ -135,14 +143,16 @@ Misuse Pool::Impl::release_guarded(Address address, StreamId stream, std::size_t
   }
 }
 
-bool Pool::Impl::discharge(std::size_t keep, const StreamId* of) {
-  bool any = false;
+Pool::Impl::Discharge Pool::Impl::discharge(std::size_t keep, const StreamId* of) {
+  // So that whoever retires a stream finds none of its blocks on its way out.
+  const std::lock_guard one_by_one(discharge_mutex_);
+  Discharge result;
   while (true) {
     PostponedPlace place(postponed_);
-    if (!place) break;  // it may come to need one
+    if (!place) return result;  // a block may come to need one
     const auto block = watch_->discharge(keep, of);
     if (!block) break;
-    any = true;
+    result.any = true;
     auto* pointer = reinterpret_cast<void*>(block->address);  // NOLINT(performance-no-int-to-ptr)
     if (!watch_->end(*block)) {
       report_misuse(counted(Misuse::use_after_free), pointer, block->stream, block->bytes);
@@ -156,7 +166,8 @@ bool Pool::Impl::discharge(std::size_t keep, const StreamId* of) {
     }
     if (misuse != Misuse::none) report_misuse(counted(misuse), pointer, block->stream, 0);
   }
-  return any;
+  result.complete = true;
+  return result;
 }
 
 LeakReport Pool::Impl::leak_report() {
