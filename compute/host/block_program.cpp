@@ -88,7 +88,7 @@ BlockProgram::BlockProgram(const Program& program) {
   place.assign(values, kNone);
   for (std::size_t v = 0; v < first_result; ++v) {
     const bool in_place =
-        v < leaves && program.leaves[v].access == Access::linear && !is_narrow(types[v]);
+        v < leaves && program.leaves[v].access == Access::linear && is_read_in_place(types[v]);
     if (!in_place && whole[v]) place[v] = take(block_size(types[v]) * kBlock);
   }
   const std::vector<std::size_t> last = last_uses(program, values);

@@ -48,7 +48,7 @@ class BlockRun {
   const BlockProgram& compiled_;
   const Binding& binding_;
   std::byte* buffers_;
-  std::byte* gathered_;              // a block of a narrow leaf before it is widened
+  std::byte* gathered_;              // a block of a leaf as it lies in memory
   std::vector<std::byte*>& values_;  // where each value of the block lies
   std::vector<Way>& ways_;           // by output
   bool streams_ = false;
