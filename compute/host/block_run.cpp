@@ -157,6 +157,17 @@ void BlockRun::block(std::uint64_t index, std::size_t n) {
   }
 }
 
+bool BlockRun::stays(Value v) const noexcept {
+  return v >= program_.leaves.size() || program_.leaves[v].access == Access::single ||
+         compiled_.place[v] == BlockProgram::kNone;
+}
+
+void BlockRun::put(Value v, void* memory) noexcept {
+  if (v >= program_.leaves.size() + program_.scalars.size()) {
+    values_[v] = static_cast<std::byte*>(memory);
+  }
+}
+
 void BlockRun::store(std::size_t output, std::uint64_t index, std::size_t n) {
   const Value value = program_.outputs[output].value;
   const DType type = compiled_.types[value];
