@@ -10,8 +10,8 @@ namespace forebay::compute {
 namespace {
 
 using host::block_type;
+using host::is_as_in_memory;
 using host::is_narrow;
-using host::is_read_in_place;
 
 // Narrow types pass through floats and booleans through bytes that are 0 or 1, block by block.
 constexpr std::size_t kBlock = 1024;
@@ -21,7 +21,7 @@ void convert_block(const std::byte* source, DType source_type, std::byte* target
   alignas(64) std::array<float, kBlock> wide;
   alignas(64) std::array<float, kBlock> odd;
   const void* from = source;
-  if (!is_read_in_place(source_type)) {
+  if (!is_as_in_memory(source_type)) {
     host::loading_kernel(source_type)(source, nullptr, nullptr, wide.data(), n, 0);
     from = wide.data();
   }
@@ -45,7 +45,7 @@ void convert(const void* source, DType source_type, void* target, DType target_t
   }
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
-  if (is_read_in_place(source_type) && !is_narrow(target_type)) {
+  if (is_as_in_memory(source_type) && !is_narrow(target_type)) {
     host::find_kernel(cast_to(target_type), source_type, target_type)(source, nullptr, nullptr,
                                                                       target, count, 0);
     return;

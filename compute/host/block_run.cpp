@@ -97,7 +97,7 @@ bool BlockRun::needs_buffers() const noexcept {
 void BlockRun::fill(std::size_t value, const void* element, std::size_t n) {
   const DType type = compiled_.types[value];
   std::uint64_t bits = 0;
-  if (is_read_in_place(type)) {
+  if (is_as_in_memory(type)) {
     std::memcpy(&bits, element, size_of(type));
   } else {
     loading_kernel(type)(element, element, element, &bits, 1, 0);
@@ -135,7 +135,7 @@ Way BlockRun::way_of(std::size_t output, std::uint64_t elements) const noexcept 
 void BlockRun::block(std::uint64_t index, std::size_t n) {
   for (std::size_t i = 0; i < program_.leaves.size(); ++i) {
     const auto [type, access] = program_.leaves[i];
-    if (access == Access::linear && is_read_in_place(type)) {
+    if (access == Access::linear && compiled_.place[i] == BlockProgram::kNone) {
       // Read in place, and never written through: only results are.
       const auto* const leaf = static_cast<const std::byte*>(binding_.leaves[i]);
       values_[i] = const_cast<std::byte*>(leaf) + index * size_of(type);
@@ -193,7 +193,7 @@ void BlockRun::read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n) {
   if (program_.leaves[leaf].access == Access::linear) {
     source += index * size_of(type);
   } else {
-    std::byte* const target = is_read_in_place(type) ? buffer_of(leaf) : gathered_;
+    std::byte* const target = is_as_in_memory(type) ? buffer_of(leaf) : gathered_;
     switch (size_of(type)) {
       case 8:
         source = gather<std::uint64_t>(leaf, target, index, n);
@@ -209,7 +209,7 @@ void BlockRun::read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n) {
         break;
     }
   }
-  if (is_read_in_place(type)) {
+  if (is_as_in_memory(type)) {
     // Never written through: only results are.
     values_[leaf] = const_cast<std::byte*>(source);
   } else {

@@ -41,9 +41,10 @@ struct Loop;
 [[nodiscard]] Kernel widening_kernel(DType narrow) noexcept;
 [[nodiscard]] Kernel narrowing_kernel(DType narrow) noexcept;
 
-/// Whether an element in memory may be read as one of a block. Those of narrow types are widened,
-/// and booleans of other libraries may be any byte: what is not 0 there is 1 in a block.
-[[nodiscard]] constexpr bool is_read_in_place(DType type) noexcept {
+/// Whether elements in memory are as they are in a block. Those of narrow types are widened, and
+/// booleans of other libraries may be any byte: what is not 0 is true. The loops take such bytes;
+/// what is reduced or stored has to be 0 or 1.
+[[nodiscard]] constexpr bool is_as_in_memory(DType type) noexcept {
   return !is_narrow(type) && type != DType::boolean;
 }
 /// From memory to a block, for the other types.
