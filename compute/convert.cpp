@@ -10,9 +10,10 @@ namespace forebay::compute {
 namespace {
 
 using host::block_type;
+using host::is_as_in_memory;
 using host::is_narrow;
 
-// Narrow types pass through floats, block by block.
+// Narrow types pass through floats and booleans through bytes that are 0 or 1, block by block.
 constexpr std::size_t kBlock = 1024;
 
 void convert_block(const std::byte* source, DType source_type, std::byte* target, DType target_type,
@@ -20,8 +21,8 @@ void convert_block(const std::byte* source, DType source_type, std::byte* target
   alignas(64) std::array<float, kBlock> wide;
   alignas(64) std::array<float, kBlock> odd;
   const void* from = source;
-  if (is_narrow(source_type)) {
-    host::widening_kernel(source_type)(source, nullptr, nullptr, wide.data(), n, 0);
+  if (!is_as_in_memory(source_type)) {
+    host::loading_kernel(source_type)(source, nullptr, nullptr, wide.data(), n, 0);
     from = wide.data();
   }
   if (is_narrow(target_type)) {
@@ -38,13 +39,13 @@ void convert_block(const std::byte* source, DType source_type, std::byte* target
 void convert(const void* source, DType source_type, void* target, DType target_type,
              std::size_t count) noexcept {
   if (count == 0) return;
-  if (source_type == target_type) {
+  if (source_type == target_type && source_type != DType::boolean) {
     std::memcpy(target, source, count * size_of(source_type));
     return;
   }
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
-  if (!is_narrow(source_type) && !is_narrow(target_type)) {
+  if (is_as_in_memory(source_type) && !is_narrow(target_type)) {
     host::find_kernel(cast_to(target_type), source_type, target_type)(source, nullptr, nullptr,
                                                                       target, count, 0);
     return;

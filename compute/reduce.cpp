@@ -85,20 +85,18 @@ Tensor reduce(ReduceOp op, Tensor input, std::span<const int> axes, bool keepdim
   }
   const std::vector<int> sorted = checked_axes(axes, input.shape(), to_string(op));
   const ReducedShape to = reduced_shape(input.shape(), sorted, keepdim);
-  const bool recorded = input.autograd() != nullptr;
+  // An index has no derivative.
+  const bool indexed = op == ReduceOp::argmin || op == ReduceOp::argmax;
+  const bool recorded = input.autograd() != nullptr && !indexed;
   NodeRef node = input.node();
   if (!recorded) input = Tensor();
   Tensor output(reduced(engine, op, std::move(node), to, recorded ? 2 : 1));
   if (recorded) {
     const Action action = op == ReduceOp::sum    ? Action::sum
                           : op == ReduceOp::mean ? Action::mean
-                                                 : Action::other;
-    record({.action = action,
-            .inputs = {&input, 1},
-            .output = output,
-            .axes = sorted,
-            .name = to_string(op)},
-           output);
+                          : op == ReduceOp::prod ? Action::prod
+                                                 : Action::extreme;
+    record({.action = action, .inputs = {&input, 1}, .output = output, .axes = sorted}, output);
   }
   return output;
 }

@@ -66,18 +66,23 @@ RowStage largest(DType type) {
   return stage.reduce(ReduceOp::max, x);
 }
 
+// Reduces e^(x - max) to its sum; what is stored for the last stage is that power, or x - max.
+enum class Kept : std::uint8_t { power, low };
+RowStage sum_of_powers(DType type, Kept kept) {
+  const DType wide = computed_in(type);
+  StageWriter stage;
+  const Value x = stage.leaf(type, {Kind::input, 0});
+  const Value most = stage.leaf(wide, {Kind::row, 0});
+  const Value low = stage.apply(Op::sub, wide, stage.cast(x, wide), most);
+  const Value power = stage.apply(Op::exp, wide, low);
+  return stage.store_and_reduce(kept == Kept::power ? power : low, ReduceOp::sum, power);
+}
+
 RowProgram make_softmax(DType type) {
   const DType wide = computed_in(type);
   RowProgram made{.name = "softmax", .stages = {}};
   made.stages.push_back(largest(type));
-  {
-    StageWriter stage;
-    const Value x = stage.leaf(type, {Kind::input, 0});
-    const Value most = stage.leaf(wide, {Kind::row, 0});
-    const Value low = stage.apply(Op::sub, wide, stage.cast(x, wide), most);
-    const Value power = stage.apply(Op::exp, wide, low);
-    made.stages.push_back(stage.store_and_reduce(power, ReduceOp::sum, power));
-  }
+  made.stages.push_back(sum_of_powers(type, Kept::power));
   StageWriter stage;
   const Value power = stage.leaf(wide, {Kind::stored, 1});
   const Value sum = stage.leaf(wide, {Kind::row, 1});
@@ -91,14 +96,7 @@ RowProgram make_log_softmax(DType type) {
   const DType wide = computed_in(type);
   RowProgram made{.name = "log_softmax", .stages = {}};
   made.stages.push_back(largest(type));
-  {
-    StageWriter stage;
-    const Value x = stage.leaf(type, {Kind::input, 0});
-    const Value most = stage.leaf(wide, {Kind::row, 0});
-    const Value low = stage.apply(Op::sub, wide, stage.cast(x, wide), most);
-    const Value power = stage.apply(Op::exp, wide, low);
-    made.stages.push_back(stage.store_and_reduce(low, ReduceOp::sum, power));
-  }
+  made.stages.push_back(sum_of_powers(type, Kept::low));
   StageWriter stage;
   const Value low = stage.leaf(wide, {Kind::stored, 1});
   const Value sum = stage.leaf(wide, {Kind::row, 1});

@@ -19,9 +19,22 @@ using compute::Node;
 using compute::NodeRef;
 using compute::record;
 
-Tensor recorded(const char* name, std::span<const Tensor> inputs, NodeRef node) {
+bool is_tracked(const Tensor& x) { return x.autograd() != nullptr; }
+
+// Of a view of x along `axis`: one by steps is followed where it is all of x backwards.
+Tensor recorded(const char* name, const Tensor& x, int axis, std::int64_t first, std::int64_t step,
+                NodeRef node) {
   Tensor output(std::move(node));
-  record({.action = Action::other, .inputs = inputs, .output = output, .name = name}, output);
+  const bool whole = output.shape() == x.shape();
+  record({.action = step == 1             ? Action::narrow
+                    : step == -1 && whole ? Action::flip
+                                          : Action::other,
+          .inputs = {&x, 1},
+          .output = output,
+          .axes = {&axis, 1},
+          .starts = {&first, 1},
+          .name = name},
+         output);
   return output;
 }
 
@@ -35,19 +48,30 @@ Tensor part(const char* name, const Tensor& x, int axis, std::int64_t first, std
   shape[d] = count;
   const NodeRef node = x.node();
   if (node->is(compute::NodeKind::constant)) {
-    return recorded(name, {&x, 1},
+    return recorded(name, x, axis, first, step,
                     Node::constant(engine.device(), engine, shape, node->type, node->bits));
   }
   engine.evaluate(node, compute::kEndConsumer);
   Dims strides = node->strides;
   const std::int64_t offset = count == 0 ? 0 : first * strides[d];
   strides[d] *= step;
-  return recorded(name, {&x, 1}, engine.view(node, shape, strides, offset));
+  return recorded(name, x, axis, first, step, engine.view(node, shape, strides, offset));
 }
 
 [[noreturn]] void throw_part(const char* name, const Tensor& x, int axis, const std::string& what) {
   throw ShapeError(std::string(name) + ": " + what + " along axis " + std::to_string(axis) +
                    " of shape " + to_string(x.shape()));
+}
+
+// Of more tensors than one record holds, which copies elements once for each level of the tree.
+Tensor cat_by_parts(std::span<const Tensor> tensors, int axis) {
+  std::vector<Tensor> parts;
+  const std::size_t length =
+      (tensors.size() + compute::kMaxActionInputs - 1) / compute::kMaxActionInputs;
+  for (std::size_t first = 0; first < tensors.size(); first += length) {
+    parts.push_back(cat(tensors.subspan(first, std::min(length, tensors.size() - first)), axis));
+  }
+  return cat(parts, axis);
 }
 
 }  // namespace
@@ -119,16 +143,29 @@ Tensor cat(std::span<const Tensor> tensors, int axis) {
     shape[d] += extent;
     type = promote(type, tensor.dtype());
   }
+  if (tensors.size() > compute::kMaxActionInputs &&
+      std::any_of(tensors.begin(), tensors.end(), is_tracked)) {
+    return cat_by_parts(tensors, axis);
+  }
   // The axis comes first, so that each piece has a run of memory for itself.
   std::swap(shape[0], shape[d]);
   const Tensor whole = empty(shape, first.device(), type);
+  std::vector<std::int64_t> starts;
   std::int64_t at = 0;
   for (const Tensor& tensor : tensors) {
     const Tensor piece = tensor.detach().to(type).transpose(0, axis);
     assign(narrow(whole, 0, at, piece.shape()[0]), piece);
+    starts.push_back(at);
     at += piece.shape()[0];
   }
-  return recorded("cat", tensors, whole.transpose(0, axis).node());
+  Tensor output(whole.transpose(0, axis).node());
+  record({.action = Action::cat,
+          .inputs = tensors,
+          .output = output,
+          .axes = {&axis, 1},
+          .starts = starts},
+         output);
+  return output;
 }
 
 Tensor stack(std::span<const Tensor> tensors, int axis) {

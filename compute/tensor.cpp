@@ -84,6 +84,10 @@ void Tensor::copy_to_host(std::span<T> target) const {
   if (target.empty()) return;
   engine.backend().download(source->address(), target.data(), target.size_bytes(),
                             engine.device().default_stream());
+  // The memory may be another library's.
+  if constexpr (std::is_same_v<T, bool>) {
+    compute::convert(target.data(), DType::boolean, target.data(), DType::boolean, target.size());
+  }
 }
 
 template <typename T>

@@ -1,6 +1,6 @@
-// Adam's arithmetic and its kernel: one text for the host, where it is included, and for CUDA, where
-// it is pasted after compute's prelude. It includes nothing; contraction is off on both sides, so
-// both give the same bits.
+// Adam's arithmetic and its kernel: one text for the host, where it is included, and for CUDA,
+// where it is pasted after compute's prelude. It includes nothing; contraction is off on both
+// sides, so both give the same bits.
 
 #define FB_ADAM_CHUNK 4096  // elements that a block takes at a time
 

@@ -2,6 +2,9 @@
 
 #include <vector>
 
+#include "forebay/compute/math.hpp"
+#include "forebay/compute/shaping.hpp"
+
 namespace forebay::nn {
 namespace {
 
@@ -24,6 +27,59 @@ Tensor unreduce(const Operation& op, Tensor g) {
     if ((op.axes() & (1U << d)) != 0) kept[d] = 1;
   }
   return expand(std::move(g), op.shape()).reshape(kept);
+}
+
+std::vector<int> axes_of(const Operation& op) {
+  std::vector<int> axes;
+  for (int d = 0; d < static_cast<int>(kMaxRank); ++d) {
+    if ((op.axes() & (1U << d)) != 0) axes.push_back(d);
+  }
+  return axes;
+}
+
+// All elements that a minimum or maximum is equal to share its gradient.
+Tensor to_extremes(const Operation& op, Tensor g) {
+  const Tensor x = op.input(0);
+  const Tensor wins = logical_or(equal(x, unreduce(op, op.output())), isnan(x));
+  const Tensor winners = wins.to(g.dtype()).sum(axes_of(op), true);
+  return where(wins, unreduce(op, g) / winners, zero(g));
+}
+
+// The product of the others: by division, unless a factor is 0.
+Tensor to_factors(const Operation& op, Tensor g) {
+  const Tensor x = op.input(0);
+  const std::vector<int> axes = axes_of(op);
+  const Tensor none = equal(x, 0);
+  const Tensor rest = where(none, full(Dims{}, 1.0F, x.device()), x).prod(axes, true);
+  const Tensor zeros = none.to(DType::f32);
+  const Tensor zeros_beside = zeros.sum(axes, true) - zeros;
+  const Tensor others = where(none, rest, rest / x);
+  return unreduce(op, std::move(g)) * where(equal(zeros_beside, 0), others, zero(x));
+}
+
+// The gradient of a part: zeros around it.
+Tensor to_whole(const Operation& op, Tensor g) {
+  const int axis = axes_of(op).front();
+  const auto d = static_cast<std::size_t>(axis);
+  Dims before = op.shape();
+  Dims after = op.shape();
+  before[d] = op.start(0);
+  after[d] = op.input_shape(0)[d] - op.start(0) - op.shape()[d];
+  const DType type = g.dtype();
+  g = expand(std::move(g), op.shape());
+  std::vector<Tensor> parts;
+  if (before[d] != 0) parts.push_back(zeros(before, g.device(), type));
+  parts.push_back(std::move(g));
+  if (after[d] != 0) parts.push_back(zeros(after, parts.back().device(), type));
+  return parts.size() == 1 ? parts.front() : cat(parts, axis);
+}
+
+// Input i's part of the gradient.
+template <std::size_t i>
+Tensor to_part(const Operation& op, Tensor g) {
+  const int axis = axes_of(op).front();
+  const std::int64_t length = op.input_shape(i)[static_cast<std::size_t>(axis)];
+  return narrow(expand(std::move(g), op.shape()), axis, op.start(i), length);
 }
 
 // Matrix products are made in the layout in which the operand is stored, so that undoing a
@@ -173,6 +229,33 @@ const GradientRule* find_rule(Action action, Op op) noexcept {
           .elementwise = false};
       return &kRule;
     }
+    case Action::prod: {
+      static constexpr GradientRule kRule{
+          .gradient = {to_factors}, .needs = {kFirst}, .elementwise = false};
+      return &kRule;
+    }
+    case Action::extreme: {
+      static constexpr GradientRule kRule{
+          .gradient = {to_extremes}, .needs = {kFirst | kOutput}, .elementwise = false};
+      return &kRule;
+    }
+    case Action::narrow: {
+      static constexpr GradientRule kRule{.gradient = {to_whole}, .elementwise = false};
+      return &kRule;
+    }
+    case Action::flip: {
+      static constexpr GradientRule kRule{.gradient = {[](const Operation& o, Tensor g) {
+                                            return flip(expand(std::move(g), o.shape()),
+                                                        axes_of(o).front());
+                                          }},
+                                          .elementwise = false};
+      return &kRule;
+    }
+    case Action::cat: {
+      static constexpr GradientRule kRule{.gradient = {to_part<0>, to_part<1>, to_part<2>},
+                                          .elementwise = false};
+      return &kRule;
+    }
     case Action::matmul: {
       static constexpr GradientRule kRule{
           .gradient = {[](const Operation& o, Tensor g) {
@@ -195,13 +278,10 @@ const GradientRule* find_rule(Action action, Op op) noexcept {
     }
     case Action::transpose: {
       static constexpr GradientRule kRule{.gradient = {[](const Operation& o, Tensor g) {
-                                            int axes[2] = {0, 0};
-                                            int found = 0;
-                                            for (int d = 0; d < static_cast<int>(kMaxRank); ++d) {
-                                              if ((o.axes() & (1U << d)) != 0) axes[found++] = d;
-                                            }
+                                            const std::vector<int> axes = axes_of(o);
                                             g = expand(std::move(g), o.shape());
-                                            return found == 2 ? g.transpose(axes[0], axes[1]) : g;
+                                            return axes.size() == 2 ? g.transpose(axes[0], axes[1])
+                                                                    : g;
                                           }},
                                           .elementwise = false};
       return &kRule;

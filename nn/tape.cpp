@@ -89,6 +89,7 @@ Operation::Operation(const compute::ActionRecord& record, const GradientRule& ru
   }
   if ((needs & kOutput) != 0) saved_[kMaxInputs] = record.output.node();
   for (const int axis : record.axes) axes_ |= static_cast<std::uint8_t>(1U << axis);
+  std::copy(record.starts.begin(), record.starts.end(), starts_.begin());
   device().counters().autograd.live_nodes.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -22,7 +22,7 @@ struct GradientRule;
 class TapeNode : public compute::AutogradHook {
  public:
   /// The most inputs that an operation can have.
-  static constexpr std::size_t kMaxInputs = 3;
+  static constexpr std::size_t kMaxInputs = compute::kMaxActionInputs;
 
   ~TapeNode() override;
   std::shared_ptr<compute::AutogradHook> record(const compute::ActionRecord& record) final;
@@ -103,13 +103,17 @@ class Operation final : public TapeNode {
   }
   /// Whether the i-th operand is a matrix that was made by transposing another one.
   [[nodiscard]] bool input_is_transposed(std::size_t i) const noexcept;
-  /// Bit d is set if dimension d was reduced, or is one of the two that were exchanged.
+  /// Bit d is set if dimension d was reduced, is one of the two that were exchanged, or the one
+  /// along which there are parts.
   [[nodiscard]] std::uint8_t axes() const noexcept { return axes_; }
+  /// ActionRecord::starts.
+  [[nodiscard]] std::int64_t start(std::size_t i) const noexcept { return starts_[i]; }
 
  private:
   const GradientRule& rule_;
   compute::Action action_;
   std::uint8_t axes_ = 0;
+  std::array<std::int64_t, kMaxInputs> starts_{};
   bool spent_ = false;
   std::array<compute::NodeRef, kMaxInputs + 1> saved_;  // operands, then the output
 };

@@ -299,6 +299,17 @@ class Writer {
     slot_[first_result_ + i] = slot;
   }
 
+  /// Whether only outputs of its own type, which round, want the result of instruction `i`. Those
+  /// of bf16 do not: NaNs that are only copied keep their bits.
+  [[nodiscard]] bool left_to_store(unsigned result, unsigned i) const {
+    const DType type = program_.type_of(static_cast<Value>(result));
+    if (type == DType::bf16 || last_[result] > i) return false;
+    return std::all_of(
+        program_.outputs.begin(), program_.outputs.end(), [&](const compute::Output& output) {
+          return resolve(output.value) != result || program_.type_of(output.value) == type;
+        });
+  }
+
   void step(unsigned i) {
     Instruction instruction = program_.code[i];
     const unsigned result = first_result_ + i;
@@ -323,7 +334,7 @@ class Writer {
     accumulator_ = wide(result) ? kNone : result;
     if (const unsigned rounding = rounding_to(instruction.op, instruction.type)) {
       if (operation == nullptr && type == DType::u8) return;  // has been
-      emit(rounding);
+      if (!left_to_store(result, i)) emit(rounding);
       if (operation == nullptr) {
         idle_[false].push_back(slot_[result]);
         slot_[result] = kNone;

@@ -163,7 +163,7 @@ struct FbHead {
   unsigned total_wide;   // totals are f64 or i64
   unsigned result_form;  // FbForm
   unsigned run_log2;     // of the elements of a row that a thread takes together
-  unsigned piece;        // elements that follow each other by one stride: 4, 2 or 1
+  unsigned piece, piece_log2;  // elements that follow each other by one stride
   unsigned narrow;       // indices are below 2^31
   unsigned leaves;       // with an element for each
   unsigned widened;      // some of them have less than a word

@@ -15,14 +15,6 @@ using compute::Program;
 
 namespace {
 
-/// Instructions of one element up to which a thread's elements are written out side by side.
-constexpr unsigned kWideWeight = 40;
-/// Bytes that a thread holds. Up to the larger of these 32 registers are enough for a map; a step
-/// of a reduction takes 32 or 40 up to the smaller, 48 up to the larger.
-constexpr std::size_t kSlimStep = 32;
-constexpr std::size_t kLightBatch = 64;
-constexpr unsigned kBatchWeight = 200;
-
 std::vector<unsigned> dimensions(const Program& program, bool reduced) {
   std::vector<unsigned> dims;
   for (unsigned d = 0; d < program.rank; ++d) {
@@ -235,8 +227,8 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
 
   declare_reduction(text, rule, "");
   signature(text, program, shape);
-  text.block(R"(  __shared__ Sum fold[256];
-  __shared__ bool last;
+  text.line("  __shared__ Sum fold[", kReduceThreads, "];");
+  text.block(R"(  __shared__ bool last;
   const unsigned thread = threadIdx.x;
   const unsigned group = 1u << a.group_log2, columns = 1u << a.columns_log2;
   const unsigned tiles = gridDim.x / a.splits;
@@ -344,63 +336,7 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   text.line("}");
 }
 
-/// What loads cost is how many are in flight, and these take blocks: with few registers a
-/// multiprocessor holds more of them. Programs that need more would spill.
-unsigned residents(const Program& program, const KernelShape& shape, unsigned work) {
-  if (work > kWideWeight) return 1;
-  std::size_t held = 0;
-  for (const compute::Leaf& leaf : program.leaves) {
-    if (leaf.access != Access::single) held += shape.elements * size_of(leaf.type);
-  }
-  if (!program.reduction) return held <= kLightBatch ? 2048 / shape.threads : 1;
-  const compute::ReduceRule rule =
-      rule_of(program.reduction->op, program.type_of(program.reduction->value));
-  if (rule.indexed) return 1;
-  held = std::max(held, kStepElements * size_of(rule.term));
-  if (held <= kSlimStep) return shape.vector ? 8 : 6;
-  return held <= kLightBatch ? 5 : 1;
-}
-
 }  // namespace
-
-KernelShape kernel_shape(const Program& program) {
-  unsigned linear = 0;
-  bool strided = false;
-  std::size_t widest = 1;  // bytes of an element that goes in or out
-  for (const compute::Leaf& leaf : program.leaves) {
-    strided = strided || leaf.access == Access::strided;
-    if (leaf.access != Access::linear) continue;
-    ++linear;
-    widest = std::max(widest, size_of(leaf.type));
-  }
-  for (const compute::Output& output : program.outputs) {
-    widest = std::max(widest, size_of(program.type_of(output.value)));
-  }
-  const unsigned work = weight(program);
-  KernelShape shape;
-  if (program.reduction) {
-    // Vectors run along a row: the last dimension must be the reduced one, and the only one. The
-    // order of a row's elements is part of the tree, so it hangs on the reduced type alone.
-    const bool along =
-        program.reduced_dims != 0 && program.reduced_dims == 1U << (program.rank - 1);
-    shape.run = row_run(size_of(program.type_of(program.reduction->value)));
-    shape.elements = work <= kBatchWeight / 2 ? kStepElements : 1;
-    shape.passes = kStepElements / shape.elements;
-    shape.vector = shape.passes == 1 && along;
-    shape.threads = kReduceThreads;
-    shape.residents = residents(program, shape, work);
-    return shape;
-  }
-  // Sixteen bytes of the widest type; long code of narrow types is not written out that often.
-  shape.run = std::min(16U / static_cast<unsigned>(widest), work <= kWideWeight ? 16U : 4U);
-  shape.elements = work > kBatchWeight ? 1 : !strided && linear <= 2 && work <= kWideWeight ? 8 : 4;
-  shape.passes = shape.elements == 1 ? 4 : 1;
-  shape.vector = shape.passes == 1;
-  if (shape.vector) shape.elements = std::max(shape.elements, shape.run);
-  shape.threads = kMapThreads;
-  shape.residents = residents(program, shape, work);
-  return shape;
-}
 
 const char* kernel_entry(const Program& program) noexcept {
   return program.reduction ? "forebay_reduce" : "forebay_map";
@@ -418,7 +354,8 @@ std::string generate_kernel(const Program& program) {
   const KernelShape shape = kernel_shape(program);
   Text text;
   text.block(kHelpers);
-  narrow_forms(text, program);
+  const Program* const programs[] = {&program};
+  narrow_forms(text, programs);
   if (program.reduction) {
     reduce_kernel(text, program, shape);
   } else {

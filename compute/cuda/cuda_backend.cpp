@@ -1,5 +1,6 @@
 #include "compute/cuda/cuda_backend.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(
 CUstream native(const Stream& stream) { return static_cast<CUstream>(stream.native()); }
 
 constexpr std::size_t kMailboxes = 1024;
-constexpr std::size_t kWarmUpElements = 16 * 1024;
+/// Of the pool's capacity, that it holds from the beginning; and the least that is used of it.
+constexpr std::size_t kWarmUpShare = 128;
+constexpr std::size_t kWarmUpBytes = std::size_t{64} << 10;
 
 class CudaBackend final : public compute::Backend {
  public:
@@ -57,19 +60,28 @@ class CudaBackend final : public compute::Backend {
   void warm_up() override {
     ring_.prepare();
     ring_.start_team();
-    // The first copy of a process takes longer than others, and so does a pool's first block.
+    if (warm_) return;
+    // A pool's first blocks take longer than others while it grows, and so does the first copy of
+    // each slot of the ring, whichever thread fills it.
     const Stream& stream = device_.default_stream();
-    const std::vector<float> zeros(kWarmUpElements);
     pool::Pool memory = device_.pool();
-    void* const block =
-        memory.allocate(zeros.size() * sizeof(float), stream.id(), {.tag = "compute.warm_up"});
+    const std::size_t share =
+        std::min(memory.config().capacity / kWarmUpShare, device_.free_bytes() / 2);
+    const std::size_t bytes = std::max(share, kWarmUpBytes);
+    const UploadConfig& ring = device_.config().upload;
+    const std::vector<std::byte> zeros(std::min(bytes, ring.chunk_bytes));
+    void* const block = memory.allocate(bytes, stream.id(), {.tag = "compute.warm_up"});
     try {
-      upload(zeros.data(), DType::f32, block, DType::f32, zeros.size(), stream);
+      const Upload piece{zeros.data(), DType::u8, block, DType::u8, zeros.size()};
+      upload_many(
+          std::vector<Upload>(2 * std::max<std::size_t>(ring.ring_bytes / zeros.size(), 1), piece),
+          stream);
     } catch (...) {
       memory.deallocate(block, stream.id());
       throw;
     }
     memory.deallocate(block, stream.id());
+    warm_ = true;
   }
   bool prepare(std::chrono::milliseconds limit) override { return device_.kernels().settle(limit); }
 
@@ -134,6 +146,7 @@ class CudaBackend final : public compute::Backend {
   TransferRing ring_;
   CustomKernels custom_;
   void* mailboxes_ = nullptr;  // pinned
+  bool warm_ = false;
 };
 
 }  // namespace

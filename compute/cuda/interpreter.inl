@@ -23,7 +23,8 @@ FB_FN void fb_map(const Args& a) {
   const unsigned left = rest < all ? (unsigned)rest : all;
 #pragma unroll 1
   for (unsigned pass = 0; pass < kFbMapElements; pass += N) {
-    const FbMapPlace<Args> place{a, start, left, threads, thread, pass, a.head.piece};
+    const FbMapPlace<kTyped, Args> place{
+        a, start, left, threads, thread, pass, a.head.piece, a.head.piece_log2};
     fb_load<N, kTyped>(a, slots, place);
     unsigned acc[N];
     fb_interpret<N, kTyped>(a, slots, place, acc);

@@ -167,6 +167,7 @@ void InterpreterArguments::put_head(const Program& program, const Binding& bindi
   head_.count = 1;
   for (const std::int64_t extent : binding.extents) head_.count *= extent;
   head_.piece = plan.piece;
+  head_.piece_log2 = static_cast<unsigned>(std::countr_zero(plan.piece));
   head_.run_log2 = static_cast<unsigned>(std::countr_zero(plan.run));
   // Blocks look at indices up to one block's worth beyond the end.
   head_.narrow = head_.count < std::int64_t{std::numeric_limits<std::int32_t>::max()} - 65536;

@@ -8,7 +8,8 @@ namespace forebay::cuda {
 
 /// What cuModuleLoadData takes; both empty in a build without nvcc.
 struct InterpreterImage {
-  std::span<const std::byte> words;  ///< the kernels for light operations on f32 and i32
+  /// The kernels for light operations on f32 and i32, and the one for most other maps.
+  std::span<const std::byte> words;
   std::span<const std::byte> typed;  ///< all others
 };
 [[nodiscard]] InterpreterImage interpreter_image() noexcept;

@@ -33,7 +33,7 @@ void InterpreterKernels::find_functions() {
     const auto kernel = static_cast<InterpreterKernel>(k);
     CUfunction& function = functions_[k];
     check(api,
-          api.cuModuleGetFunction(&function, is_typed(kernel) ? typed_ : words_,
+          api.cuModuleGetFunction(&function, shares_functions(kernel) ? typed_ : words_,
                                   interpreter_entry(kernel)),
           "cuModuleGetFunction");
     // Modules load lazily: without this, the first launch would.

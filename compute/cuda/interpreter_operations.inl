@@ -95,7 +95,7 @@ FB_FN void fb_store_wide(const FbBuffer& out, const FbOperand& value, const FbSl
     FbQuad two{{low, high, low, high}};
     if (value.at >= 0)
       two = *(const FbQuad*)(fb_dynamic_shared() + value.at + e / 2 * slots.pitch());
-    if (out.packed && place.piece > 1 && place.inside(e + 1)) {
+    if (out.packed && place.inside(e + 1)) {
       *(FbQuad*)(first + place.index(e)) = two;
       continue;
     }

@@ -36,22 +36,30 @@ FB_FN long long fb_offset(const Args& a, unsigned first, unsigned last, long lon
 }
 
 // Where the elements of a thread are. `pass` is the first one's number among those of the thread,
-// `local(e)` the place of element e after `start`, `left` what is inside of that. `piece` elements
-// from a multiple of `piece` on follow each other by one stride in every leaf.
-// In a map:
-template <typename Args>
+// `local(e)` the place of element e after `start`, `left` what is inside of that. The `piece`
+// elements of a piece follow each other by one stride in every leaf. Where they have 16 bytes,
+// neighbouring threads access neighbouring 16 bytes: `sixteen(k, size)` is where the k-th of a
+// thread begin in a straight leaf, in bytes after `first`, and `out_sixteen(k, size)` in an output.
+// In a map, where pieces of words have four elements or one:
+template <bool kTyped, typename Args>
 struct FbMapPlace {
   static constexpr bool kStraight = true;
   const Args& a;
   long long start;
-  unsigned left, threads, thread, pass, piece;
+  unsigned left, threads, thread, pass, piece, piece_log2;
 
   FB_FN_MEMBER unsigned local(unsigned e) const {
-    return piece > 1 ? ((pass + e) / 4 * threads + thread) * 4 + (pass + e) % 4
-                     : (pass + e) * threads + thread;
+    const unsigned n = pass + e;
+    if (!kTyped && piece > 1) return (n / 4 * threads + thread) * 4 + n % 4;
+    if (!kTyped) return n * threads + thread;
+    return (((n >> piece_log2) * threads + thread) << piece_log2) + (n & (piece - 1));
   }
-  // From an element of four to the next.
+  // From an element to the next, of two elements from an even one on, or of four words.
   FB_FN_MEMBER unsigned step() const { return piece > 1 ? 1 : threads; }
+  FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
+    return (start << size) + (((pass << size) / 16 + k) * threads + thread) * 16;
+  }
+  FB_FN_MEMBER long long out_sixteen(unsigned k, unsigned size) const { return sixteen(k, size); }
   FB_FN_MEMBER bool whole() const { return left == threads * kFbMapElements; }
   FB_FN_MEMBER bool inside(unsigned e) const { return local(e) < left; }
   FB_FN_MEMBER long long index(unsigned e) const { return start + local(e); }
@@ -66,8 +74,14 @@ struct FbRowPlace {
   static constexpr bool kStraight = false;
   const Args& a;
   long long row, base, start;
-  unsigned left, group, member, pass, piece;
+  unsigned left, group, member, pass, piece, piece_log2;
 
+  FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
+    return (start << size) + ((long long)local(16 * k >> size) << size);
+  }
+  FB_FN_MEMBER long long out_sixteen(unsigned k, unsigned size) const {
+    return index(16 * k >> size) << size;
+  }
   FB_FN_MEMBER unsigned local(unsigned e) const {
     const unsigned run = a.head.run_log2, n = pass + e;
     return (((n >> run) * group + member) << run) + (n & ((1U << run) - 1));
@@ -105,6 +119,17 @@ FB_FN void fb_copy(void* to, const void* from, unsigned size_log2) {
   }
 }
 
+// The elements of a piece that a thread takes together, N at most.
+template <int N, typename Place>
+FB_FN unsigned fb_piece(const Place& place) {
+  return N == kFbMapElements || place.piece < N ? place.piece : N;
+}
+template <int N, typename Place>
+FB_FN unsigned fb_piece_log2(const Place& place) {
+  constexpr unsigned kMost = N == 4 ? 2 : N == 8 ? 3 : 4;
+  return N == kFbMapElements || place.piece_log2 < kMost ? place.piece_log2 : kMost;
+}
+
 // The elements of a leaf on their way into its slot, as they lie in memory. What is not inside
 // stays what it was.
 template <int N, bool kTyped, typename Args, typename Place>
@@ -113,26 +138,35 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
   const unsigned size = kTyped ? leaf.size_log2 : 2;
   const unsigned char* const first =
       (const unsigned char*)leaf.address + (place.first(leaf) << size);
+  const unsigned piece = kTyped ? fb_piece<N>(place) : place.piece;
+  const unsigned piece_log2 = kTyped ? fb_piece_log2<N>(place) : piece >> 1;  // of 4 and 1
+  const unsigned width_log2 = piece_log2 + size;  // of a piece, in bytes
   const bool whole = place.whole();
-  if (leaf.straight && whole && place.piece == 4) {
-    const unsigned char* const from = first + (place.start << size);
+  if (leaf.straight && whole && (kTyped ? width_log2 >= 4 : piece == 4)) {
+    if constexpr (kTyped) {
+#pragma unroll 1
+      for (unsigned k = 0; k < (N << size) / 16; ++k) {
+        fb_copy_16(slots.quad(leaf.slot, k), first + place.sixteen(k, size));
+      }
+    } else {
 #pragma unroll
-    for (unsigned q = 0; q < N / 4; ++q) {
-      const unsigned char* const quad = from + ((unsigned long long)place.local(4 * q) << size);
-      if (size == 2) fb_copy_16(slots.quad(leaf.slot, q), quad);
-      if (kTyped && size == 1) fb_copy_8(slots.quad(leaf.slot, q), quad);
-      if (kTyped && size == 0) fb_copy_4(slots.quad(leaf.slot, q), quad);
-      if (kTyped && size == 3) {
-        fb_copy_16(slots.quad(leaf.slot, 2 * q), quad);
-        fb_copy_16(slots.quad(leaf.slot, 2 * q + 1), quad + 16);
+      for (unsigned k = 0; k < N / 4; ++k) {
+        fb_copy_16(slots.quad(leaf.slot, k), first + place.sixteen(k, 2));
       }
     }
     return;
   }
-  const long long stride = place.piece > 1 && leaf.strides_at > 0
-                               ? (long long)a.body[leaf.strides_at + a.head.rank - 1]
-                               : 1;
-  if (whole && place.piece == 4 && size == 2) {
+  if (kTyped && leaf.straight && whole) {
+#pragma unroll 1
+    for (unsigned e = 0; e < N; e += piece) {
+      fb_copy(slots.raw(leaf.slot, e, size), first + ((place.start + place.local(e)) << size),
+              width_log2);
+    }
+    return;
+  }
+  const long long stride =
+      piece > 1 && leaf.strides_at > 0 ? (long long)a.body[leaf.strides_at + a.head.rank - 1] : 1;
+  if (whole && piece == 4 && size == 2) {
 #pragma unroll 1
     for (unsigned q = 0; q < N / 4; ++q) {
       const unsigned char* const from = first + (place.offset(leaf, 4 * q) << 2);
@@ -146,52 +180,67 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
     }
     return;
   }
-  const unsigned piece_log2 = place.piece >> 1;  // of 1, 2 and 4
-  const unsigned most_log2 = kTyped && piece_log2 + size > 4 ? 4 - size : piece_log2;
+  const unsigned most_log2 = kTyped && width_log2 > 4 ? 4 - size : piece_log2;
 #pragma unroll 1
-  for (unsigned e = 0; e < N; e += place.piece) {
+  for (unsigned e = 0; e < N; e += piece) {
     if (!whole && !place.inside(e)) continue;
-    const bool all = whole || place.inside(e + place.piece - 1);
+    const bool all = whole || place.inside(e + piece - 1);
     const unsigned step_log2 = all && leaf.packed ? most_log2 : 0;
     const unsigned char* from = first + (place.offset(leaf, e) << size);
 #pragma unroll 1
-    for (unsigned n = 0; n < place.piece; n += 1U << step_log2) {
+    for (unsigned n = 0; n < piece; n += 1U << step_log2) {
       if (all || place.inside(e + n)) {
-        void* const to = kTyped && size == 3 ? (void*)slots.wide(leaf.slot, e + n)
-                                             : slots.raw(leaf.slot, e + n, size);
-        fb_copy(to, from, size + step_log2);
+        fb_copy(slots.raw(leaf.slot, e + n, size), from, size + step_log2);
       }
       from += stride << (size + step_log2);
     }
   }
 }
 
+// Word 4q + n of a slot from the word of memory that has the element.
+template <unsigned kSizeLog2, int N, typename Word>
+FB_FN void fb_widen(unsigned slot, const FbSlots<N>& slots, const Word& word) {
+  constexpr int kQuads = ((N << kSizeLog2) + 15) / 16;
+  FbQuad raw[kQuads];  // the first words take their place
+#pragma unroll
+  for (int q = 0; q < kQuads; ++q) raw[q] = *slots.quad(slot, q);
+#pragma unroll
+  for (int q = 0; q < N / 4; ++q) {
+    FbQuad four;
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      const int at = (4 * q + n) << kSizeLog2;
+      four.w[n] = word(raw[at / 16].w[at % 16 / 4], n);
+    }
+    *slots.quad(slot, q) = four;
+  }
+}
+
+// 1 for each of four bytes that is not 0.
+FB_FN unsigned fb_four_truths(unsigned bytes) {
+  return (((bytes & 0x7f7f7f7fU) + 0x7f7f7f7fU) | bytes) >> 7 & 0x01010101U;
+}
+
 // From elements of one or two bytes to words.
 template <int N>
 FB_FN void fb_widen_leaf(const FbBuffer& leaf, const FbSlots<N>& slots) {
-  const auto each = [&](const auto& word) {
-#pragma unroll
-    for (int q = 0; q < N / 4; ++q) {
-      FbQuad* const quad = slots.quad(leaf.slot, q);
-      const FbQuad raw = *quad;
-      *quad = FbQuad{{word(raw, 0), word(raw, 1), word(raw, 2), word(raw, 3)}};
-    }
-  };
-  const auto half = [](const FbQuad& raw, int n) {
-    return (unsigned short)(raw.w[n / 2] >> 16 * (n % 2));
-  };
+  const auto byte = [](unsigned raw, int n) { return __byte_perm(raw, 0, 0x4440 + (unsigned)n); };
+  const auto half = [](unsigned raw, int n) { return (unsigned short)(raw >> 16 * (n % 2)); };
   switch (leaf.form) {
     case kFbByte:
-      each([](const FbQuad& raw, int n) { return raw.w[0] >> 8 * n & 255; });
+      fb_widen<0>(leaf.slot, slots, byte);
       break;
     case kFbBoolean:
-      each([](const FbQuad& raw, int n) { return fb_word((raw.w[0] >> 8 * n & 255) != 0); });
+      fb_widen<0>(leaf.slot, slots,
+                  [&](unsigned raw, int n) { return byte(fb_four_truths(raw), n); });
       break;
     case kFbF16:
-      each([&](const FbQuad& raw, int n) { return fb_word(FbHalf{half(raw, n)}); });
+      fb_widen<1>(leaf.slot, slots,
+                  [&](unsigned raw, int n) { return fb_word(FbHalf{half(raw, n)}); });
       break;
     default:
-      each([&](const FbQuad& raw, int n) { return fb_word(FbBfloat{half(raw, n)}); });
+      fb_widen<1>(leaf.slot, slots,
+                  [&](unsigned raw, int n) { return fb_word(FbBfloat{half(raw, n)}); });
   }
 }
 
@@ -209,6 +258,31 @@ FB_FN void fb_load(const Args& a, const FbSlots<N>& slots, const Place& place) {
   }
 }
 
+// Words that hold a thread's elements as they lie in memory, to an output where pieces lie
+// together: 16 bytes at a time, or what a piece has.
+template <bool kNarrower, int kWords, typename Place>
+FB_FN void fb_store_pieces(unsigned char* first, const unsigned (&words)[kWords], unsigned size,
+                           unsigned width_log2, const Place& place) {
+  if (!kNarrower || width_log2 >= 4) {
+#pragma unroll
+    for (int k = 0; k < kWords / 4; ++k) {
+      const unsigned* const w = words + 4 * k;
+      *(FbQuad*)(first + place.out_sixteen(k, size)) = FbQuad{{w[0], w[1], w[2], w[3]}};
+    }
+  } else if (width_log2 == 3) {
+#pragma unroll
+    for (int k = 0; k < kWords / 2; ++k) {
+      const unsigned* const w = words + 2 * k;
+      *(FbTwo*)(first + (place.index(8 * k >> size) << size)) = FbTwo{{w[0], w[1]}};
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < kWords; ++k) {
+      *(unsigned*)(first + (place.index(4 * k >> size) << size)) = words[k];
+    }
+  }
+}
+
 // The accumulator to an output of words, or of less. In a row, whose elements lie anywhere, it goes
 // through slot `work`, since registers cannot be indexed.
 template <int N, bool kTyped, typename Place>
@@ -216,15 +290,11 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
                     const FbSlots<N>& slots, const Place& place) {
   const unsigned size = kTyped ? out.size_log2 : 2;
   unsigned char* const first = (unsigned char*)out.address;
-  const bool together = out.packed && place.piece == 4 && place.whole();
+  const unsigned width_log2 = kTyped ? fb_piece_log2<N>(place) + size : 4;
+  const bool together =
+      out.packed && place.whole() && (kTyped ? width_log2 >= 2 : place.piece == 4);
   if (size == 2 && together) {
-#pragma unroll
-    for (int q = 0; q < N / 4; ++q) {
-      FbQuad four;
-#pragma unroll
-      for (int n = 0; n < 4; ++n) four.w[n] = acc[4 * q + n];
-      *(FbQuad*)(first + (place.index(4 * q) << 2)) = four;
-    }
+    fb_store_pieces<kTyped>(first, acc, 2, width_log2, place);
     return;
   }
   unsigned bits[N];
@@ -238,15 +308,22 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
     for (int e = 0; e < N; ++e) bits[e] = acc[e] >> 16;  // has been rounded
   }
   if (kTyped && together) {
+    if (size == 1) {
+      unsigned pairs[N / 2];
 #pragma unroll
-    for (int q = 0; q < N / 4; ++q) {
-      unsigned char* const to = first + (place.index(4 * q) << size);
-      const unsigned* const four = bits + 4 * q;
-      if (size == 1) {
-        *(FbTwo*)to = FbTwo{{four[0] | four[1] << 16, four[2] | four[3] << 16}};
-      } else {
-        *(unsigned*)to = four[0] | four[1] << 8 | four[2] << 16 | four[3] << 24;
+      for (int k = 0; k < N / 2; ++k) {
+        pairs[k] = __byte_perm(bits[2 * k], bits[2 * k + 1], 0x5410);
       }
+      fb_store_pieces<true>(first, pairs, 1, width_log2, place);
+    } else {
+      unsigned fours[N / 4];
+#pragma unroll
+      for (int k = 0; k < N / 4; ++k) {
+        const unsigned* const four = bits + 4 * k;
+        fours[k] = __byte_perm(__byte_perm(four[0], four[1], 0x0040),
+                               __byte_perm(four[2], four[3], 0x0040), 0x5410);
+      }
+      fb_store_pieces<true>(first, fours, 0, width_log2, place);
     }
     return;
   }
@@ -257,13 +334,14 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
   };
   if constexpr (Place::kStraight) {
     const unsigned step = place.step();
+    constexpr int kRun = kTyped ? 2 : 4;
 #pragma unroll
-    for (int q = 0; q < N / 4; ++q) {
-      unsigned local = place.local(4 * q);
+    for (int e = 0; e < N; e += kRun) {
+      unsigned local = place.local(e);
       unsigned char* to = first + ((place.start + local) << size);
 #pragma unroll
-      for (int n = 0; n < 4; ++n) {
-        if (local < place.left) put(to, bits[4 * q + n]);
+      for (int n = 0; n < kRun; ++n) {
+        if (local < place.left) put(to, bits[e + n]);
         local += step;
         to += step << size;
       }

@@ -20,8 +20,21 @@ namespace {
 constexpr unsigned kFewestThreads = 64;
 constexpr unsigned kFewestLargeThreads = 8;
 
-/// Pieces never reach over the end of a row of the innermost dimension that is walked.
-unsigned piece_of(const Program& program, const Binding& binding, unsigned run) {
+/// Elements that 16 bytes hold of the widest that is read or written one by one.
+unsigned elements_of_16_bytes(const Program& program) {
+  std::size_t widest = 1;
+  for (const compute::Leaf& leaf : program.leaves) {
+    if (leaf.access != Access::single) widest = std::max(widest, size_of(leaf.type));
+  }
+  for (const compute::Output& output : program.outputs) {
+    widest = std::max(widest, size_of(program.type_of(output.value)));
+  }
+  return 16 / static_cast<unsigned>(widest);
+}
+
+/// `most` elements, or half of that, but 4 at least, or else 1. Pieces never reach over the end of
+/// a row of the innermost dimension that is walked.
+unsigned piece_of(const Program& program, const Binding& binding, unsigned most) {
   unsigned walked = 0;
   std::int64_t inner = 1;
   for (unsigned d = 0; d < program.rank; ++d) {
@@ -29,21 +42,32 @@ unsigned piece_of(const Program& program, const Binding& binding, unsigned run) 
     ++walked;
     inner = binding.extents[d];
   }
-  const unsigned piece = std::min(run, 4U);
-  if (program.reduction) return walked == 1 || (walked > 0 && inner % piece == 0) ? piece : 1;
-  if (has_strided_leaf(program)) return walked == 1 || inner % piece == 0 ? piece : 1;
-  // Neighbouring threads read neighbours where nothing is aligned.
-  const auto aligned = [&](const void* address, DType type) {
-    return is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, piece);
+  const bool strided = has_strided_leaf(program);
+  const auto fits = [&](unsigned piece) {
+    const bool in_rows = walked == 1 || inner % piece == 0;
+    if (program.reduction || (strided && (piece <= 4 || !in_rows))) return in_rows;
+    // Neighbouring threads read neighbours where nothing is aligned.
+    const auto aligned = [&](const void* address, DType type) {
+      return is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, piece);
+    };
+    for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+      const DType type = program.leaves[k].type;
+      const Access access = program.leaves[k].access;
+      if (access == Access::linear && !aligned(binding.leaves[k], type)) return false;
+      if (access == Access::strided &&
+          !is_packed(binding.leaves[k], size_of(type), binding.strides[k], binding.extents,
+                     program.rank - 1U, piece)) {
+        return false;
+      }
+    }
+    for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+      if (!aligned(binding.outputs[k], program.type_of(program.outputs[k].value))) return false;
+    }
+    return true;
   };
-  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
-    const compute::Leaf& leaf = program.leaves[k];
-    if (leaf.access == Access::linear && !aligned(binding.leaves[k], leaf.type)) return 1;
-  }
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-    if (!aligned(binding.outputs[k], program.type_of(program.outputs[k].value))) return 1;
-  }
-  return piece;
+  unsigned piece = most;
+  while (piece > 4 && !fits(piece)) piece /= 2;
+  return fits(piece) ? piece : 1;
 }
 
 }  // namespace
@@ -76,7 +100,6 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
   LaunchPlan& launch = plan.launch;
   if (launch.blocks == 0) return plan;
   if (reduces) plan.run = row_run(size_of(program.type_of(program.reduction->value)));
-  plan.piece = piece_of(program, binding, plan.run);
 
   const std::size_t limit = shared_limit - kInterpreterStaticBytes;
   const std::size_t argument_bytes = interpreter_bytes(program, bytecode);
@@ -105,6 +128,9 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
     }
   }
   plan.shared_bytes = bytes(elements);
+  plan.piece = piece_of(
+      program, binding,
+      reduces ? std::min(plan.run, 4U) : std::min(elements, elements_of_16_bytes(program)));
   if (reduces || launch.threads == planned) return plan;
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;

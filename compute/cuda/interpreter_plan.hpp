@@ -19,8 +19,9 @@ enum class InterpreterKernel : unsigned {
   reduce_large
 };
 inline constexpr unsigned kInterpreterKernels = 6;
-[[nodiscard]] constexpr bool is_typed(InterpreterKernel kernel) noexcept {
-  return kernel >= InterpreterKernel::map_typed;
+/// Whether it is in the part of the image whose kernels share their functions.
+[[nodiscard]] constexpr bool shares_functions(InterpreterKernel kernel) noexcept {
+  return kernel >= InterpreterKernel::reduce_typed;
 }
 
 /// Shared memory of a block that the kernels declare themselves, rounded up.
@@ -32,7 +33,8 @@ struct InterpreterPlan {
   LaunchPlan launch;  ///< the tree of a reduction is that of the generated kernel
   InterpreterKernel kernel = InterpreterKernel::map;
   std::size_t shared_bytes = 0;
-  /// Elements of a thread that follow each other by one stride in every leaf and output: 4, 2 or 1.
+  /// Elements of a thread that follow each other by one stride in every leaf and output, a power of
+  /// two: 16 bytes of the widest, where rows and addresses allow it.
   unsigned piece = 1;
   unsigned run = 4;  ///< of a row, as in row_run
 };

@@ -50,8 +50,8 @@ FB_FN void fb_walk_row(const FbTile<Args>& tile, unsigned thread, const FbSlots<
     const unsigned left = end - start < all ? (unsigned)(end - start) : all;
 #pragma unroll 1
     for (unsigned pass = 0; pass < kFbElements; pass += N) {
-      const FbRowPlace<Args> place{
-          a, row, base, start, left, tile.group, tile.member(thread), pass, a.head.piece};
+      const FbRowPlace<Args> place{a, row, base, start, left, tile.group, tile.member(thread),
+                                   pass, a.head.piece, a.head.piece_log2};
       fb_load<N, kTyped>(a, slots, place);
       unsigned acc[N];
       const unsigned slot = fb_interpret<N, kTyped>(a, slots, place, acc);

@@ -84,9 +84,10 @@ struct FbSlots {
   FB_FN_MEMBER FbQuad* quad(unsigned slot, unsigned q) const {
     return (FbQuad*)(fb_dynamic_shared() + (at(slot) + q * pitch()));
   }
-  // Element e of a value of one slot, or where it lies as it came from memory, and of two slots.
+  // Element e of a value as it came from memory: what a thread has lies together, quad by quad.
   FB_FN_MEMBER unsigned char* raw(unsigned slot, unsigned e, unsigned size_log2) const {
-    return (unsigned char*)quad(slot, e / 4) + (e % 4 << size_log2);
+    const unsigned at = e << size_log2;
+    return (unsigned char*)quad(slot, at / 16) + at % 16;
   }
   FB_FN_MEMBER unsigned long long* wide(unsigned slot, unsigned e) const {
     return (unsigned long long*)quad(slot, e / 2) + e % 2;

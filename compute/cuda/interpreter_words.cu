@@ -1,5 +1,8 @@
-// The kernels for light operations on f32 and i32.
+// The kernels for light operations on f32 and i32, and the one for maps of any other program. That
+// one has its own copy of all operations: to call a function of another module costs it registers,
+// and programs of f64 a third of their bandwidth.
 #include "compute/cuda/interpreter_kernel.inl"
 
 FB_KERNEL(forebay_interpret_map, 5, kFbSmallBytes, fb_map<kFbMapElements, false>)
 FB_KERNEL(forebay_interpret_reduce, 4, kFbSmallBytes, fb_reduce)
+FB_KERNEL(forebay_interpret_map_typed, 4, kFbSmallBytes, fb_map<kFbMapElements, true>)

@@ -46,7 +46,6 @@ class ArgumentBuffer {
  private:
   template <typename T>
   void put(T value);
-  void put_division(std::uint64_t extent);
 
   alignas(8) std::array<std::byte, kParameterBytes> bytes_;
   std::size_t size_ = 0;

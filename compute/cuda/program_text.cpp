@@ -70,6 +70,10 @@ std::string_view zero_of(DType type) {
   return type == DType::f16 ? "FbHalf{0}" : type == DType::bf16 ? "FbBfloat{0}" : "0";
 }
 
+std::string pack_of(DType type, unsigned elements) {
+  return "FbPack<" + std::string(memory_name(type)) + ", " + std::to_string(elements) + ">";
+}
+
 // A scalar argument as a value of its type; the small ones come as a whole word.
 std::string scalar_of(DType type, std::size_t k) {
   const std::string word = name("a.scalar", k);
@@ -87,19 +91,9 @@ std::string scalar_of(DType type, std::size_t k) {
   }
 }
 
-}  // namespace
-
-unsigned weight(const Program& program) {
-  unsigned sum = 0;
-  for (const Instruction& instruction : program.code) sum += weight(instruction.op);
-  unsigned strided = 0;
-  for (const compute::Leaf& leaf : program.leaves) strided += leaf.access == Access::strided;
-  return sum + (strided == 0 ? 0U : 6U * program.rank) + strided * 3U * program.rank;
-}
-
-void narrow_forms(Text& text, const Program& program) {
+// The forms that are not yet `known`.
+void narrow_forms(Text& text, const Program& program, std::set<Op>& known) {
   using compute::OpKind;
-  std::set<Op> known;
   for (const Instruction& instruction : program.code) {
     const DType type = program.type_of(instruction.a);
     if (type != DType::f16 && type != DType::bf16) continue;
@@ -111,6 +105,46 @@ void narrow_forms(Text& text, const Program& program) {
                                   : operands(instruction.op) == 2 ? "2"
                                                                   : "3";
     text.line("FB_NARROW_", form, "(fb_", to_string(instruction.op), ")");
+  }
+}
+
+}  // namespace
+
+unsigned weight(const Program& program) {
+  unsigned sum = 0;
+  for (const Instruction& instruction : program.code) sum += weight(instruction.op);
+  unsigned strided = 0;
+  for (const compute::Leaf& leaf : program.leaves) strided += leaf.access == Access::strided;
+  return sum + (strided == 0 ? 0U : 6U * program.rank) + strided * 3U * program.rank;
+}
+
+void narrow_forms(Text& text, std::span<const Program* const> programs) {
+  std::set<Op> known;
+  for (const Program* const program : programs) narrow_forms(text, *program, known);
+}
+
+void load_packs(Text& text, const KernelShape& shape, DType type, std::string_view pack,
+                std::string_view from, std::string_view to) {
+  const unsigned n = elements_of_access(shape, type);
+  const std::string of = pack_of(type, n);
+  for (unsigned at = 0; at < shape.run; at += n) {
+    text.line("      const ", of, " ", pack, at, " = *(const ", of, "*)(", from, " + ", at, ");");
+    text.line("      #pragma unroll");
+    text.line("      for (int n = 0; n < ", n, "; ++n) ", to, "[", shape.run, " * q + ", at,
+              " + n] = ", pack, at, ".v[n];");
+  }
+}
+
+void store_packs(Text& text, const KernelShape& shape, DType type, std::string_view pack,
+                 std::string_view from, std::string_view to) {
+  const unsigned n = elements_of_access(shape, type);
+  const std::string of = pack_of(type, n);
+  for (unsigned at = 0; at < shape.run; at += n) {
+    text.line("      ", of, " ", pack, at, ";");
+    text.line("      #pragma unroll");
+    text.line("      for (int n = 0; n < ", n, "; ++n) ", pack, at, ".v[n] = ", from, "[",
+              shape.run, " * q + ", at, " + n];");
+    text.line("      *(", of, "*)(", to, " + ", at, ") = ", pack, at, ";");
   }
 }
 
@@ -229,18 +263,10 @@ void ProgramText::load_run(Text& text, const std::vector<unsigned>& dims) const 
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
     const DType type = program_.leaves[k].type;
-    const unsigned n = elements_of_access(shape_, type);
     text.line("      const ", memory_name(type), "* const r", k, " = &", element(k, dims), ";");
     const bool strided = program_.leaves[k].access == Access::strided;
     if (strided) text.line("      if (a.packed >> ", k, " & 1) {");
-    for (unsigned at = 0; at < shape_.run; at += n) {
-      const std::string pack = name("w", k) + name("_", at);
-      text.line("      const FbPack<", memory_name(type), ", ", n, "> ", pack, " = *(const FbPack<",
-                memory_name(type), ", ", n, ">*)(r", k, " + ", at, ");");
-      text.line("      #pragma unroll");
-      text.line("      for (int n = 0; n < ", n, "; ++n) x", k, "[", shape_.run, " * q + ", at,
-                " + n] = ", pack, ".v[n];");
-    }
+    load_packs(text, shape_, type, name("w", k) + "_", name("r", k), name("x", k));
     if (!strided) continue;
     text.line("      } else {");
     text.line("      #pragma unroll");
@@ -253,16 +279,7 @@ void ProgramText::load_run(Text& text, const std::vector<unsigned>& dims) const 
 void ProgramText::store_run(Text& text) const {
   for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
     const DType type = program_.type_of(program_.outputs[k].value);
-    const unsigned n = elements_of_access(shape_, type);
-    for (unsigned at = 0; at < shape_.run; at += n) {
-      const std::string pack = name("w", k) + name("_", at);
-      text.line("      FbPack<", memory_name(type), ", ", n, "> ", pack, ";");
-      text.line("      #pragma unroll");
-      text.line("      for (int n = 0; n < ", n, "; ++n) ", pack, ".v[n] = y", k, "[", shape_.run,
-                " * q + ", at, " + n];");
-      text.line("      *(FbPack<", memory_name(type), ", ", n, ">*)(a.out", k, " + i + ", at,
-                ") = ", pack, ";");
-    }
+    store_packs(text, shape_, type, name("w", k) + "_", name("y", k), name("a.out", k) + " + i");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,7 @@ class ProgramText {
   void constants(Text& text) const;
   /// The arrays xK and yK, of so many elements.
   void arrays(Text& text, unsigned elements) const;
-  /// The statements that turn elements (`xK[e]`, or memory if the kernel is looped) into values.
+  /// The statements that turn the loaded elements `xK[e]` into values.
   void values(Text& text) const;
   /// The same from the leaves' and scalars' values on.
   void code(Text& text) const;
@@ -61,8 +62,16 @@ class ProgramText {
   const KernelShape& shape_;
 };
 
-/// The forms of the prelude for the operations on f16 and bf16 in `program`.
-void narrow_forms(Text& text, const compute::Program& program);
+/// The forms of the prelude for the operations on f16 and bf16 in the programs of one kernel, each
+/// once.
+void narrow_forms(Text& text, std::span<const compute::Program* const> programs);
+
+/// A thread's run q of elements of `type`, at most sixteen bytes at a time, from the address `from`
+/// to the array `to` and the other way round; `pack` begins the names of what goes through.
+void load_packs(Text& text, const KernelShape& shape, DType type, std::string_view pack,
+                std::string_view from, std::string_view to);
+void store_packs(Text& text, const KernelShape& shape, DType type, std::string_view pack,
+                 std::string_view from, std::string_view to);
 
 /// Elements of `type` that one access of a run moves.
 [[nodiscard]] constexpr unsigned elements_of_access(const KernelShape& shape, DType type) noexcept {

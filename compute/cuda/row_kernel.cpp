@@ -38,7 +38,9 @@ class Writer {
 
   std::string run() {
     text_.block(kHelpers);
-    for (const RowStage& stage : program_.stages) narrow_forms(text_, stage.program);
+    std::vector<const Program*> programs;
+    for (const RowStage& stage : program_.stages) programs.push_back(&stage.program);
+    narrow_forms(text_, programs);
     arguments();
     for (std::size_t k = 0; k + 1 < program_.stages.size(); ++k) {
       declare_reduction(text_, rule(k), number(k));
@@ -63,7 +65,7 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
       if (inputs_[k].column) continue;
       text_.line("  ", memory_name(inputs_[k].type), " in", k, "[", held(), "];");
       each_step();
-      load(k, "in" + number(k), " + (u * " + number(steps_) + " + s) * 8", "base[u] + r");
+      load(k, "(in" + number(k) + " + " + step() + ")", "base[u] + r");
       text_.line("  }}");
     }
     for (std::size_t k = 0; k < program_.stages.size(); ++k) stage(k);
@@ -112,7 +114,11 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
 
   [[nodiscard]] unsigned held() const { return rows_ * steps_ * kStepElements; }
   /// The element of an array of all that a thread holds.
-  [[nodiscard]] std::string element() const { return "[(u * " + number(steps_) + " + s) * 8 + e]"; }
+  [[nodiscard]] std::string element() const { return "[" + step() + " + e]"; }
+  /// Where step s of row u begins in it.
+  [[nodiscard]] std::string step() const {
+    return "(u * " + number(steps_) + " + s) * " + number(kStepElements);
+  }
 
   /// The heads of the loops over a thread's rows and the steps of each; `u`, `end`, `s` and `start`
   /// are theirs.
@@ -140,26 +146,16 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
                " <= end)) {");
   }
 
-  /// A step of input k to `array` + `offset`, from `place`, an expression of r.
-  void load(std::size_t k, const std::string& array, const std::string& offset,
-            const std::string& place) {
-    const DType type = inputs_[k].type;
-    const unsigned n = elements_of_access(shape_, type);
-    const std::string pack =
-        "FbPack<" + std::string(memory_name(type)) + ", " + std::to_string(n) + ">";
+  /// A step of input k to `array`, from `place`, an expression of r.
+  void load(std::size_t k, const std::string& array, const std::string& place) {
+    const std::string from = "a.in" + number(k);
     if_whole();
     each_run();
-    for (unsigned at = 0; at < shape_.run; at += n) {
-      text_.line("        const ", pack, " w", at, " = *(const ", pack, "*)(a.in", k, " + ", place,
-                 " + ", at, ");");
-      text_.line("        #pragma unroll");
-      text_.line("        for (int n = 0; n < ", n, "; ++n) (", array, offset, ")[", shape_.run,
-                 " * q + ", at, " + n] = w", at, ".v[n];");
-    }
+    load_packs(text_, shape_, inputs_[k].type, "w", from + " + " + place, array);
     text_.line("      }");
     text_.line("    } else {");
     each_element();
-    text_.line("        if (r < end) (", array, offset, ")[e] = a.in", k, "[", place, "];");
+    text_.line("        if (r < end) ", array, "[e] = ", from, "[", place, "];");
     text_.line("      }");
     text_.line("    }");
   }
@@ -191,7 +187,7 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
       const std::size_t input = stage.sources[leaf].index;
       text_.line("    ", memory_name(inputs_[input].type), " column", input, "[", kStepElements,
                  "];");
-      load(input, "column" + number(input), "", "r");
+      load(input, "column" + number(input), "r");
     }
     if (last) {
       text_.line("    ", memory_name(row_output(program_)), " y[", kStepElements, "];");
@@ -247,19 +243,9 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
   }
 
   void store() {
-    const DType type = row_output(program_);
-    const unsigned n = elements_of_access(shape_, type);
-    const std::string pack =
-        "FbPack<" + std::string(memory_name(type)) + ", " + std::to_string(n) + ">";
     if_whole();
     each_run();
-    for (unsigned at = 0; at < shape_.run; at += n) {
-      text_.line("        ", pack, " w", at, ";");
-      text_.line("        #pragma unroll");
-      text_.line("        for (int n = 0; n < ", n, "; ++n) w", at, ".v[n] = y[", shape_.run,
-                 " * q + ", at, " + n];");
-      text_.line("        *(", pack, "*)(a.out + base[u] + r + ", at, ") = w", at, ";");
-    }
+    store_packs(text_, shape_, row_output(program_), "w", "y", "a.out + base[u] + r");
     text_.line("      }");
     text_.line("    } else {");
     each_element();
@@ -271,22 +257,23 @@ FB_FN void fb_rows(const Args& a, unsigned long long* words) {
   /// The tree over the threads of a row, whose result all of them take.
   void fold(std::size_t k) {
     const std::string of = number(k);
+    const std::string own = "fold[u * " + number(kReduceThreads) + " + thread";
     const auto each_row = [&](const auto&... parts) {
       text_.line("      #pragma unroll");
       text_.line("      for (int u = 0; u < ", rows_, "; ++u) ", parts...);
     };
     text_.line("  Sum", of, "* const fold = (Sum", of, "*)words;");
-    each_row("fold[u * 256 + thread] = total[u];");
+    each_row(own, "] = total[u];");
     text_.line("  for (unsigned half = group >> 1; half > 0; half >>= 1) {");
     text_.line("    __syncthreads();");
     text_.line("    if (member < half) {");
-    each_row("total[u] = fb_join", of, "(total[u], fold[u * 256 + thread + half]);");
-    each_row("fold[u * 256 + thread] = total[u];");
+    each_row("total[u] = fb_join", of, "(total[u], ", own, " + half]);");
+    each_row(own, "] = total[u];");
     text_.line("    }");
     text_.line("  }");
     text_.line("  __syncthreads();");
     each_row("{");
-    text_.line("      const Sum", of, " whole = fold[u * 256 + thread - member];");
+    text_.line("      const Sum", of, " whole = ", own, " - member];");
     text_.line("      row", k, "[u] = ",
                cast_text(rule(k).result, rule(k).divides ? "whole / (double)a.reduced" : "whole"),
                ";");

@@ -47,7 +47,18 @@ unsigned blocks_of_rows(const ReducePlan& plan, unsigned steps) {
   return static_cast<unsigned>((plan.tiles + rows_of_thread(steps) - 1) / rows_of_thread(steps));
 }
 
+namespace {
+
+// What RowArguments puts, every scalar priced as eight bytes: addresses, two counts, three words
+// and what fills up the last eight bytes.
+std::size_t argument_bytes(const RowBinding& binding) {
+  return 8 * (binding.inputs.size() + 1 + 2 + 2 + binding.scalars.size());
+}
+
+}  // namespace
+
 std::optional<RowLaunch> plan_rows(const RowProgram& program, const RowBinding& binding) {
+  if (argument_bytes(binding) > kRowArgumentBytes) return std::nullopt;
   RowLaunch launch;
   launch.plan = plan_reduction(Dims{binding.rows, binding.length}, 0b10);
   const ReducePlan& plan = launch.plan;

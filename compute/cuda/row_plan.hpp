@@ -27,6 +27,9 @@ struct RowInput {
 /// Steps of a row, `kStepElements` for each of its threads, that kernels hold at most.
 inline constexpr unsigned kMostRowSteps = 8;
 
+/// The bytes that a row program's parameters may take; the library's take less than half of them.
+inline constexpr std::size_t kRowArgumentBytes = 256;
+
 struct RowLaunch {
   unsigned steps = 1;  ///< that the kernel holds: a power of two
   unsigned blocks = 0;
@@ -39,11 +42,12 @@ struct RowLaunch {
 [[nodiscard]] unsigned blocks_of_rows(const ReducePlan& plan, unsigned steps);
 
 /// The launch for rows of that length and number; none if they are too long, or so few that each is
-/// cut up for several blocks: the tree of a row is that of the reductions of the stages.
+/// cut up for several blocks: the tree of a row is that of the reductions of the stages. Nor is
+/// there one if the parameters would take too many bytes.
 [[nodiscard]] std::optional<RowLaunch> plan_rows(const compute::RowProgram& program,
                                                  const compute::RowBinding& binding);
 
-/// The bytes of the kernel's one parameter.
+/// The bytes of the kernel's one parameter. REQUIRES: a launch that plan_rows gave.
 class RowArguments {
  public:
   RowArguments(const compute::RowProgram& program, const compute::RowBinding& binding,
@@ -55,7 +59,7 @@ class RowArguments {
   template <typename T>
   void put(T value);
 
-  alignas(8) std::array<std::byte, 256> bytes_;
+  alignas(8) std::array<std::byte, kRowArgumentBytes> bytes_;
   std::size_t size_ = 0;
 };
 

@@ -25,6 +25,13 @@ bool is_single(const Program& program, std::size_t value) {
                         : value < leaves + program.scalars.size();
 }
 
+// Whether a value is reduced or stored.
+bool is_result(const Program& program, std::size_t value) {
+  const auto is_it = [value](const Output& output) { return output.value == value; };
+  return (program.reduction && program.reduction->value == value) ||
+         std::any_of(program.outputs.begin(), program.outputs.end(), is_it);
+}
+
 // How often each value is read: by operations and the reduction, and by all.
 struct Reads {
   std::vector<std::uint32_t> computing, all;
@@ -88,7 +95,8 @@ BlockProgram::BlockProgram(const Program& program) {
   place.assign(values, kNone);
   for (std::size_t v = 0; v < first_result; ++v) {
     const bool in_place =
-        v < leaves && program.leaves[v].access == Access::linear && !is_narrow(types[v]);
+        v < leaves && program.leaves[v].access == Access::linear &&
+        (is_as_in_memory(types[v]) || (types[v] == DType::boolean && !is_result(program, v)));
     if (!in_place && whole[v]) place[v] = take(block_size(types[v]) * kBlock);
   }
   const std::vector<std::size_t> last = last_uses(program, values);

@@ -97,10 +97,10 @@ bool BlockRun::needs_buffers() const noexcept {
 void BlockRun::fill(std::size_t value, const void* element, std::size_t n) {
   const DType type = compiled_.types[value];
   std::uint64_t bits = 0;
-  if (is_narrow(type)) {
-    widening_kernel(type)(element, element, element, &bits, 1, 0);
-  } else {
+  if (is_as_in_memory(type)) {
     std::memcpy(&bits, element, size_of(type));
+  } else {
+    loading_kernel(type)(element, element, element, &bits, 1, 0);
   }
   switch (block_size(type)) {
     case 8:
@@ -135,7 +135,7 @@ Way BlockRun::way_of(std::size_t output, std::uint64_t elements) const noexcept 
 void BlockRun::block(std::uint64_t index, std::size_t n) {
   for (std::size_t i = 0; i < program_.leaves.size(); ++i) {
     const auto [type, access] = program_.leaves[i];
-    if (access == Access::linear && !is_narrow(type)) {
+    if (access == Access::linear && compiled_.place[i] == BlockProgram::kNone) {
       // Read in place, and never written through: only results are.
       const auto* const leaf = static_cast<const std::byte*>(binding_.leaves[i]);
       values_[i] = const_cast<std::byte*>(leaf) + index * size_of(type);
@@ -154,6 +154,17 @@ void BlockRun::block(std::uint64_t index, std::size_t n) {
   }
   for (std::size_t o = 0; o < ways_.size(); ++o) {
     if (ways_[o] != Way::computed) store(o, index, n);
+  }
+}
+
+bool BlockRun::stays(Value v) const noexcept {
+  return v >= program_.leaves.size() || program_.leaves[v].access == Access::single ||
+         compiled_.place[v] == BlockProgram::kNone;
+}
+
+void BlockRun::put(Value v, void* memory) noexcept {
+  if (v >= program_.leaves.size() + program_.scalars.size()) {
+    values_[v] = static_cast<std::byte*>(memory);
   }
 }
 
@@ -182,7 +193,7 @@ void BlockRun::read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n) {
   if (program_.leaves[leaf].access == Access::linear) {
     source += index * size_of(type);
   } else {
-    std::byte* const target = is_narrow(type) ? gathered_ : buffer_of(leaf);
+    std::byte* const target = is_as_in_memory(type) ? buffer_of(leaf) : gathered_;
     switch (size_of(type)) {
       case 8:
         source = gather<std::uint64_t>(leaf, target, index, n);
@@ -198,12 +209,12 @@ void BlockRun::read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n) {
         break;
     }
   }
-  if (is_narrow(type)) {
-    values_[leaf] = buffer_of(leaf);
-    widening_kernel(type)(source, nullptr, nullptr, values_[leaf], n, 0);
-  } else {
+  if (is_as_in_memory(type)) {
     // Never written through: only results are.
     values_[leaf] = const_cast<std::byte*>(source);
+  } else {
+    values_[leaf] = buffer_of(leaf);
+    loading_kernel(type)(source, nullptr, nullptr, values_[leaf], n, 0);
   }
 }
 

@@ -30,6 +30,12 @@ class BlockRun {
   [[nodiscard]] std::size_t most() const noexcept { return most_; }
   /// Where the last block left a value, of its block_type.
   [[nodiscard]] const void* value(Value v) const noexcept { return values_[v]; }
+  /// Whether value() of `v` stays as it is while further blocks run, as long as each is given
+  /// memory of its own by `put`.
+  [[nodiscard]] bool stays(Value v) const noexcept;
+  /// From the next block on `v` is computed at `memory`, which has room for it, unless it is no
+  /// result of an instruction or is computed where an output lies.
+  void put(Value v, void* memory) noexcept;
 
  private:
   void read_leaf(std::size_t leaf, std::uint64_t index, std::size_t n);
@@ -48,7 +54,7 @@ class BlockRun {
   const BlockProgram& compiled_;
   const Binding& binding_;
   std::byte* buffers_;
-  std::byte* gathered_;              // a block of a narrow leaf before it is widened
+  std::byte* gathered_;              // a block of a leaf as it lies in memory
   std::vector<std::byte*>& values_;  // where each value of the block lies
   std::vector<Way>& ways_;           // by output
   bool streams_ = false;

@@ -33,6 +33,11 @@ Kernel find_kernel(Op op, DType a, DType result) noexcept {
   return loop == nullptr ? nullptr : loop->kernel;
 }
 
+Kernel loading_kernel(DType type) noexcept {
+  return is_narrow(type) ? widening_kernel(type)
+                         : find_kernel(Op::to_boolean, DType::u8, DType::boolean);
+}
+
 const PairLoop* find_pair(Op first, Op second, DType type) noexcept {
   for (const PairLoop& pair : loops_pairs()) {
     if (pair.first == first && pair.second == second && pair.type == type) return &pair;

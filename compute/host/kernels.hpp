@@ -28,8 +28,9 @@ using Kernel = void (*)(const void* a, const void* b, const void* c, void* out, 
 /// The loop of `op` for a first operand of type `a` and a result of type `result`, both types of
 /// blocks; null if there is no such operation. The result is not yet rounded to a narrow type.
 [[nodiscard]] Kernel find_kernel(Op op, DType a, DType result) noexcept;
-/// Its row, which has the same loop over a first or second operand of one element for all.
 struct Loop;
+/// The table's row of that loop, which has the same one over a first or second operand of one
+/// element for all; null if there is no such operation.
 [[nodiscard]] const Loop* find_loop(Op op, DType a, DType result) noexcept;
 
 /// float to float: the nearest number that f16 or bf16 has.
@@ -39,6 +40,15 @@ struct Loop;
 /// Between memory and blocks.
 [[nodiscard]] Kernel widening_kernel(DType narrow) noexcept;
 [[nodiscard]] Kernel narrowing_kernel(DType narrow) noexcept;
+
+/// Whether elements in memory are as they are in a block. Those of narrow types are widened, and
+/// booleans of other libraries may be any byte: what is not 0 is true. The loops take such bytes;
+/// what is reduced or stored has to be 0 or 1.
+[[nodiscard]] constexpr bool is_as_in_memory(DType type) noexcept {
+  return !is_narrow(type) && type != DType::boolean;
+}
+/// From memory to a block, for the other types.
+[[nodiscard]] Kernel loading_kernel(DType type) noexcept;
 
 /// Whether a result of `op` on numbers of a narrow type is one of them without rounding.
 [[nodiscard]] bool is_exact(Op op) noexcept;

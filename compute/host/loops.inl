@@ -20,6 +20,19 @@ struct Once {
   explicit Once(const void* p) : element(*static_cast<const T*>(p)) {}
   T operator[](std::size_t /*i*/) const { return element; }
 };
+// A boolean in memory may be any byte.
+template <>
+struct Each<bool> {
+  const unsigned char* elements;
+  explicit Each(const void* p) : elements(static_cast<const unsigned char*>(p)) {}
+  bool operator[](std::size_t i) const { return elements[i] != 0; }
+};
+template <>
+struct Once<bool> {
+  const bool element;
+  explicit Once(const void* p) : element(*static_cast<const unsigned char*>(p) != 0) {}
+  bool operator[](std::size_t /*i*/) const { return element; }
+};
 FOREBAY_TARGETS_END
 
 // r[i] = call, over operands a, b and c.
@@ -57,7 +70,7 @@ FOREBAY_TARGETS_END
 #define FOREBAY_LOOP_compare(op) FOREBAY_LOOP_2_TO(op, bool)
 #define FOREBAY_ROW_compare(op) FOREBAY_ROW_2_TO(op, boolean)
 #define FOREBAY_LOOP_choose(op)                                                    \
-  FOREBAY_LOOP(op, masked(a[i], b[i], c[i]), Each<unsigned char>, Each<FOREBAY_T>, \
+  FOREBAY_LOOP(op, masked(a[i] != 0, b[i], c[i]), Each<unsigned char>, Each<FOREBAY_T>, \
                Each<FOREBAY_T>, FOREBAY_T)
 #define FOREBAY_ROW_choose(op) {Op::op, DType::boolean, DType::FOREBAY_T_DTYPE, op},
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <limits>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compute/host/reducers.cpp"
@@ -11,36 +12,37 @@ FOREBAY_TARGETS_BEGIN
 
 #include "compute/prelude.inl"
 
-// Lanes of an element type; four of them hide the latency of an addition.
-template <typename T>
-struct Lanes {
-  typedef T Vector __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
-};
+// Lanes [0, 2 * half) into lane 0, by halves.
+template <std::size_t half, typename T>
+[[gnu::always_inline]] inline void fold_lanes(T* lanes) noexcept {
+  for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  if constexpr (half > 1) fold_lanes<half / 2>(lanes);
+}
 
+// 256 bytes of lanes, in as many registers as the set needs: as one vector of 64 bytes, which not
+// every set has, the compiler would keep them in memory.
+template <typename T, std::size_t... k>
+[[gnu::always_inline]] inline T lane_sum(const T* x, std::size_t n,
+                                         std::index_sequence<k...> /*registers*/) noexcept {
+  constexpr std::size_t kBytes = 256 / sizeof...(k);
+  constexpr std::size_t kLanes = 256 / sizeof(T);
+  typedef T Vector __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));
+  Vector sums[] = {(static_cast<void>(k), Vector{})...};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const auto* const v = reinterpret_cast<const Vector*>(x + i);
+    ((sums[k] += v[k]), ...);
+  }
+  alignas(64) T lanes[kLanes];
+  ((reinterpret_cast<Vector*>(lanes)[k] = sums[k]), ...);
+  for (std::size_t j = 0; i + j < n; ++j) lanes[j] += x[i + j];
+  fold_lanes<kLanes / 2>(lanes);
+  return lanes[0];
+}
 template <typename T>
 [[gnu::always_inline]] inline T lane_sum(const T* x, std::size_t n) noexcept {
-  using Vector = typename Lanes<T>::Vector;
-  constexpr std::size_t kWidth = 64 / sizeof(T);
-  Vector s0{}, s1{}, s2{}, s3{};
-  std::size_t i = 0;
-  for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-    const auto* const v = reinterpret_cast<const Vector*>(x + i);
-    s0 += v[0];
-    s1 += v[1];
-    s2 += v[2];
-    s3 += v[3];
-  }
-  alignas(64) T lanes[4 * kWidth];
-  auto* const v = reinterpret_cast<Vector*>(lanes);
-  v[0] = s0;
-  v[1] = s1;
-  v[2] = s2;
-  v[3] = s3;
-  for (std::size_t j = 0; i + j < n; ++j) lanes[j] += x[i + j];
-  for (std::size_t width = 2 * kWidth; width != 0; width /= 2) {
-    for (std::size_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
-  }
-  return lanes[0];
+  constexpr std::size_t kRegister = HWY_MAX_BYTES == 32 || HWY_MAX_BYTES == 64 ? HWY_MAX_BYTES : 16;
+  return lane_sum(x, n, std::make_index_sequence<256 / kRegister>());
 }
 
 // Integers in any order: they wrap.
@@ -99,34 +101,53 @@ void start_with(void* states, std::size_t n, State state) {
   for (std::size_t i = 0; i < n; ++i) static_cast<State*>(states)[i] = state;
 }
 
+template <typename E, typename S, typename Join>
+[[gnu::always_inline]] inline void join_rows(S* all, const void* const* rows, std::size_t count,
+                                             std::size_t n, std::uint64_t first, Join&& join) {
+  static_assert(kRowsTogether == 4);
+  const auto row = [&](std::size_t r) { return static_cast<const E*>(rows[r]); };
+  if (count == kRowsTogether) {
+    const E* const x0 = row(0);
+    const E* const x1 = row(1);
+    const E* const x2 = row(2);
+    const E* const x3 = row(3);
+    FOREBAY_INDEPENDENT for (std::size_t i = 0; i < n; ++i) {
+      const S two = join(join(all[i], x0[i], first), x1[i], first + 1);
+      all[i] = join(join(two, x2[i], first + 2), x3[i], first + 3);
+    }
+    return;
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    const E* const x = row(r);
+    FOREBAY_INDEPENDENT for (std::size_t i = 0; i < n; ++i) {
+      all[i] = join(all[i], x[i], first + r);
+    }
+  }
+}
+
 // A reducer `name` of elements E in states of type S: `one` joins state s with value x, `two` joins
 // s with the later state o, `whole` joins s with n values of a row.
-#define FOREBAY_REDUCER(name, E, S, initial, whole, one, two, indices)                  \
-  void start_##name(void* states, std::size_t n) { start_with<S>(states, n, initial); } \
-  void row_##name(void* state, const void* values, std::size_t n,                       \
-                  [[maybe_unused]] std::uint64_t index) {                               \
-    S& s = *static_cast<S*>(state);                                                     \
-    const E* const v = static_cast<const E*>(values);                                   \
-    whole;                                                                              \
-  }                                                                                     \
-  void columns_##name(void* states, const void* values, std::size_t n,                  \
-                      [[maybe_unused]] std::uint64_t index) {                           \
-    S* const all = static_cast<S*>(states);                                             \
-    const E* const v = static_cast<const E*>(values);                                   \
-    FOREBAY_INDEPENDENT for (std::size_t i = 0; i < n; ++i) {                           \
-      const S s = all[i];                                                               \
-      const E x = v[i];                                                                 \
-      all[i] = one;                                                                     \
-    }                                                                                   \
-  }                                                                                     \
-  void join_##name(void* states, const void* other, std::size_t n) {                    \
-    for (std::size_t i = 0; i < n; ++i) {                                               \
-      S& s = static_cast<S*>(states)[i];                                                \
-      const S o = static_cast<const S*>(other)[i];                                      \
-      s = two;                                                                          \
-    }                                                                                   \
-  }                                                                                     \
-  constexpr Reducer name{sizeof(S),       &start_##name, &row_##name,                   \
+#define FOREBAY_REDUCER(name, E, S, initial, whole, one, two, indices)                         \
+  void start_##name(void* states, std::size_t n) { start_with<S>(states, n, initial); }        \
+  void row_##name(void* state, const void* values, std::size_t n,                              \
+                  [[maybe_unused]] std::uint64_t index) {                                      \
+    S& s = *static_cast<S*>(state);                                                            \
+    const E* const v = static_cast<const E*>(values);                                          \
+    whole;                                                                                     \
+  }                                                                                            \
+  void columns_##name(void* states, const void* const* rows, std::size_t count, std::size_t n, \
+                      std::uint64_t first) {                                                   \
+    join_rows<E>(static_cast<S*>(states), rows, count, n, first,                               \
+                 [](S s, E x, [[maybe_unused]] std::uint64_t index) -> S { return one; });     \
+  }                                                                                            \
+  void join_##name(void* states, const void* other, std::size_t n) {                           \
+    for (std::size_t i = 0; i < n; ++i) {                                                      \
+      S& s = static_cast<S*>(states)[i];                                                       \
+      const S o = static_cast<const S*>(other)[i];                                             \
+      s = two;                                                                                 \
+    }                                                                                          \
+  }                                                                                            \
+  constexpr Reducer name{sizeof(S),       &start_##name, &row_##name,                          \
                          &columns_##name, &join_##name,  indices};
 
 // The indices move to the front: index i is written at or before the place of state i.

@@ -9,6 +9,8 @@
 namespace forebay::compute::host {
 
 inline constexpr std::size_t kMaxStateBytes = 16;
+/// Rows that join the states of their columns together: states are loaded and stored once for them.
+inline constexpr std::size_t kRowsTogether = 4;
 
 /// A state is what a part of a result's elements was reduced to: a number of the rule's total type,
 /// with argmin and argmax an index beside it.
@@ -20,8 +22,10 @@ struct Reducer {
   /// Sums: fewer than 16 in order, others in lanes that are folded by halves; the order depends on
   /// n alone.
   void (*row)(void* state, const void* values, std::size_t n, std::uint64_t index);
-  /// Value i joins state i; `index` is that of each.
-  void (*columns)(void* states, const void* values, std::size_t n, std::uint64_t index);
+  /// Value i of each of `count` <= kRowsTogether rows joins state i, one row after the other;
+  /// `index` is that of the first row's values, and those of each further row are one more.
+  void (*columns)(void* states, const void* const* rows, std::size_t count, std::size_t n,
+                  std::uint64_t index);
   /// State i of `other` joins state i; its elements come later.
   void (*join)(void* states, const void* other, std::size_t n);
   /// argmin and argmax: n states become n indices (i64) in their place; else null.

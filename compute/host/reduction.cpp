@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "compute/convert.hpp"
@@ -17,6 +19,10 @@ constexpr Count kTilesOfItem = 64;
 // Neighbouring groups of columns that one item goes through row by row, so that it reads longer
 // pieces of a row than a tile is.
 constexpr Count kBundle = 4;
+
+constexpr std::size_t kLine = 64;
+// Of a block of any type, so that blocks side by side do not share the sets of a cache.
+constexpr std::size_t kRoom = kBlock * sizeof(double) + kLine;
 
 // The iteration space as tiles of at most kBlock elements that follow each other in it: several
 // whole rows of the last dimension, or a piece of one. A tile belongs to a group of results, or to
@@ -143,14 +149,47 @@ struct Group {
 
 void add_tile(const Tiling& t, const Tile& tile, const Reducer& reducer, const std::byte* values,
               std::size_t element, std::byte* states) {
-  for (Count row = 0; row < tile.rows; ++row) {
+  for (Count row = 0; row < tile.rows;) {
     const std::byte* const from = values + row * tile.columns * element;
     if (t.column_kept) {
-      std::byte* const to = states + (t.row_kept ? row * tile.columns : 0) * reducer.state_bytes;
-      reducer.columns(to, from, tile.columns, tile.reduced + (t.row_kept ? 0 : row));
+      // Kept neighbours are one dimension: before kept columns come reduced rows.
+      const Count count = std::min<Count>(kRowsTogether, tile.rows - row);
+      const void* rows[kRowsTogether];
+      for (Count r = 0; r < count; ++r) rows[r] = from + r * tile.columns * element;
+      reducer.columns(states, rows, count, tile.columns, tile.reduced + row);
+      row += count;
     } else {
       std::byte* const to = states + (t.row_kept ? row : 0) * reducer.state_bytes;
       reducer.row(to, from, tile.columns, tile.reduced + (t.row_kept ? 0 : row * t.columns));
+      ++row;
+    }
+  }
+}
+
+// A group on its way, and its states.
+struct Part {
+  Group group;
+  std::byte* states;
+};
+
+// Tiles [first, end) of each part, pieces of rows: several rows join the states of their columns
+// together. REQUIRES: run.stays(value).
+void add_pieces(const Tiling& t, BlockRun& run, Value value, const Reducer& reducer,
+                std::span<const Part> parts, Count first, Count end) {
+  alignas(kLine) std::byte rooms[kRowsTogether][kRoom];
+  for (Count number = first; number < end; number += kRowsTogether) {
+    const Count rows = std::min<Count>(kRowsTogether, end - number);
+    for (const Part& part : parts) {
+      const void* values[kRowsTogether];
+      Count columns = 0;
+      for (Count r = 0; r < rows; ++r) {
+        const Tile tile = part.group.tile(t, number + r);
+        columns = tile.columns;
+        run.put(value, rooms[r]);
+        run.block(tile.index, columns);
+        values[r] = run.value(value);
+      }
+      reducer.columns(part.states, values, rows, columns, number);
     }
   }
 }
@@ -184,7 +223,8 @@ void reduce(const Program& program, const BlockProgram& compiled, const Binding&
   const bool partial = items_of_group > 1;
   const Count width = Group(t, 0).results(t);  // no group has more
   const std::size_t width_bytes = width * reducer.state_bytes;
-  std::vector<std::byte> partials(partial ? t.groups() * items_of_group * width_bytes : 0);
+  const auto partials = std::make_unique_for_overwrite<std::byte[]>(
+      partial ? t.groups() * items_of_group * width_bytes : 0);
 
   // Overwrites the states.
   const auto finish = [&](const Group& group, std::byte* states) {
@@ -202,18 +242,25 @@ void reduce(const Program& program, const BlockProgram& compiled, const Binding&
   const auto run_item = [&](BlockRun& run, Count group, Count count, Count item) {
     alignas(16) std::byte own[kBlock * kMaxStateBytes];
     const auto states_of = [&](Count g) {
-      return partial ? partials.data() + (g * items_of_group + item) * width_bytes : own;
+      return partial ? partials.get() + (g * items_of_group + item) * width_bytes : own;
     };
+    std::vector<Part> parts;
     for (Count g = group; g < group + count; ++g) {
-      reducer.start(states_of(g), partial ? width : Group(t, g).results(t));
+      parts.push_back({Group(t, g), states_of(g)});
+      reducer.start(states_of(g), partial ? width : parts.back().group.results(t));
     }
     const Count first = item * kTilesOfItem;
-    for (Count number = first; number < std::min(first + kTilesOfItem, tiles); ++number) {
-      for (Count g = group; g < group + count; ++g) {
-        const Tile tile = Group(t, g).tile(t, number);
-        run.block(tile.index, tile.rows * tile.columns);
-        add_tile(t, tile, reducer, static_cast<const std::byte*>(run.value(value)), element,
-                 states_of(g));
+    const Count end = std::min(first + kTilesOfItem, tiles);
+    if (t.column_kept && t.tile_rows == 1 && run.stays(value)) {
+      add_pieces(t, run, value, reducer, parts, first, end);
+    } else {
+      for (Count number = first; number < end; ++number) {
+        for (const Part& part : parts) {
+          const Tile tile = part.group.tile(t, number);
+          run.block(tile.index, tile.rows * tile.columns);
+          add_tile(t, tile, reducer, static_cast<const std::byte*>(run.value(value)), element,
+                   part.states);
+        }
       }
     }
     if (!partial) finish(Group(t, group), own);
@@ -236,7 +283,7 @@ void reduce(const Program& program, const BlockProgram& compiled, const Binding&
   });
   if (!partial) return;
   for (Count g = 0; g < t.groups(); ++g) {
-    std::byte* const states = partials.data() + g * items_of_group * width_bytes;
+    std::byte* const states = partials.get() + g * items_of_group * width_bytes;
     fold(reducer, states, items_of_group, width);
     finish(Group(t, g), states);
   }

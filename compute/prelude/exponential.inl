@@ -58,7 +58,8 @@ FB_FN double fb_with_sign(double magnitude, double sign) {
 // The whole number nearest to x, for |x| < 2^51.
 FB_FN double fb_nearest(double x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
 
-// e^(r + low) - 1 for |r| <= 0.35 and |low| < 2^-54: Taylor's series up to r^13, whose rest is below 2^-57.
+// e^(r + low) - 1 for |r| <= 0.35 and |low| < 2^-54: Taylor's series up to r^13, whose rest is
+// below 2^-57.
 FB_FN double fb_expm1_core(double r, double low) {
   double p = 1.6059043836821613e-10;
   p = p * r + 2.08767569878681e-9;
@@ -100,7 +101,8 @@ FB_FN double fb_exp2(double x) {
       fb_expm1_core(part * 0.6931471805599453, part * 2.3190468138462996e-17) + 1.0;
   return x != x ? x : fb_scale(y, n);
 }
-// e^x - 1 for -40 <= x <= 710, as 2 (2^(n-1) (p + 1) - 1/2) for p = e^r - 1: nothing overflows before the last step.
+// e^x - 1 for -40 <= x <= 710, as 2 (2^(n-1) (p + 1) - 1/2) for p = e^r - 1: nothing overflows
+// before the last step.
 FB_FN double fb_expm1_within(double x) {
   const double n = fb_nearest(x * 1.4426950408889634);
   const double r = x - n * 6.93147180369123816490e-01;
@@ -154,8 +156,8 @@ FB_FN double fb_log_core(double m, double low) {
 
 // What a logarithm gives outside of the positive finite numbers.
 FB_FN double fb_log_edges(double x, double finite) {
-  const double special =
-      x == 0.0 ? FB_DOUBLE(0xfff0000000000000ULL) : (x < 0.0 ? FB_DOUBLE(0x7ff8000000000000ULL) : x);
+  const double beyond = x < 0.0 ? FB_DOUBLE(0x7ff8000000000000ULL) : x;
+  const double special = x == 0.0 ? FB_DOUBLE(0xfff0000000000000ULL) : beyond;
   return x > 0.0 && x < FB_DOUBLE(0x7ff0000000000000ULL) ? finite : special;
 }
 FB_FN double fb_log(double x) {

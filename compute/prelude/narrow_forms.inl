@@ -1,5 +1,5 @@
-// f16 and bf16: computed in f32, rounded after each operation. Forms for the functions of one type's
-// operation; a generated kernel states the ones that it uses.
+// f16 and bf16: computed in f32, rounded after each operation. Forms for the functions of one
+// type's operation; a generated kernel states the ones that it uses.
 #define FB_NARROW_1(op)                                                \
   FB_FN FbHalf op(FbHalf a) { return fb_round_f16(op(fb_to_f32(a))); } \
   FB_FN FbBfloat op(FbBfloat a) { return fb_round_bf16(op(fb_to_f32(a))); }

@@ -5,8 +5,8 @@
 // This part: what the host and CUDA spell differently, the types, and conversions between them.
 // FB_FN marks a function. FB_SQRT, FB_DIV and FB_FMA are the correctly rounded operations, and the
 // ones to whole numbers and the remainder are exact; FB_BITS, FB_FLOAT, FB_BITS64 and FB_DOUBLE
-// move bit patterns. FB_LOWER and FB_HIGHER are for numbers: of a NaN and a number, or of two zeros,
-// they give either. The ending 64 is for f64.
+// move bit patterns. FB_LOWER and FB_HIGHER are for numbers: of a NaN and a number, or of two
+// zeros, they give either. The ending 64 is for f64.
 #if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 #define FB_FN static __device__ __forceinline__
 #define FB_SQRT(x) __fsqrt_rn(x)

@@ -1,5 +1,6 @@
 #include "forebay/compute/autograd_hook.hpp"
 
+#include "forebay/compute/shaping.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -17,6 +18,7 @@ struct Recorder : AutogradHook, std::enable_shared_from_this<Recorder> {
     Dims output;
     bool output_had_hook;
     std::vector<int> axes;
+    std::vector<std::int64_t> starts;
   };
   std::vector<Entry> entries;
   bool follow = true;
@@ -27,7 +29,8 @@ struct Recorder : AutogradHook, std::enable_shared_from_this<Recorder> {
                 {},
                 r.output.shape(),
                 r.output.autograd() != nullptr,
-                {r.axes.begin(), r.axes.end()}};
+                {r.axes.begin(), r.axes.end()},
+                {r.starts.begin(), r.starts.end()}};
     for (const Tensor& input : r.inputs) entry.inputs.push_back(input.shape());
     entries.push_back(entry);
     return follow ? shared_from_this() : nullptr;
@@ -92,6 +95,36 @@ TEST_CASE("every operation is recorded with its inputs as given") {
   out = t.broadcast_to({4, 2, 3});
   CHECK(r.last().action == Action::broadcast);
   CHECK(r.recorder->entries.size() == 11);
+}
+
+TEST_CASE("parts are recorded with where they begin") {
+  const Recorded r;
+  const Tensor t = r.tensor({5, 3});
+  using Starts = std::vector<std::int64_t>;
+  Tensor out = t.prod();
+  CHECK(r.last().action == Action::prod);
+  out = t.min();
+  CHECK(r.last().action == Action::extreme);
+  out = narrow(t, 0, -3, 2);
+  CHECK(r.last().action == Action::narrow);
+  CHECK(r.last().axes == std::vector<int>{0});
+  CHECK(r.last().starts == Starts{2});
+  out = slice(t, 0, 1, 5, 2);
+  CHECK(r.last().action == Action::other);
+  out = flip(t, -1);
+  CHECK(r.last().action == Action::flip);
+  CHECK(r.last().axes == std::vector<int>{1});
+  const Tensor plain = counting(r.host, {2, 3});
+  out = cat(std::vector<Tensor>{plain, t, plain}, 0);
+  CHECK(r.last().action == Action::cat);
+  CHECK(r.last().starts == Starts{0, 2, 7});
+  CHECK(r.recorder->entries.size() == 6);
+  // Threes of five: two pieces of two, one of one, and the whole of them.
+  out = cat(std::vector<Tensor>{t, t, plain, plain, t}, 0);
+  CHECK(out.shape() == Dims{19, 3});
+  CHECK(r.last().starts == Starts{0, 10, 14});
+  (void)t.argmin();
+  CHECK(r.last().action == Action::cat);
 }
 
 TEST_CASE("consumed inputs are still there when they are recorded") {

@@ -1,12 +1,14 @@
 // Arrays of other libraries as tensors, and tensors as arrays of theirs.
 #include "forebay/compute/dlpack.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <numeric>
 
 #include "compute/dlpack_abi.hpp"
 #include "forebay/compute/graph.hpp"
+#include "forebay/compute/math.hpp"
 #include "forebay/compute/shaping.hpp"
 #include "tests/compute/support.hpp"
 
@@ -297,4 +299,67 @@ TEST_CASE("an array is given back when its runtime closes, or later") {
   tensor = {};
   CHECK(array.deleted == 1);
   CHECK_THROWS_AS(from_dlpack(&array.managed, host.device), ClosedError);
+}
+
+TEST_CASE("of another library's booleans any byte but 0 is true") {
+  const Host host;
+  // Enough of them for whole vectors, and every other one for a view with gaps.
+  constexpr std::int64_t kCount = 400;
+  std::vector<std::uint8_t> bytes;
+  std::vector<bool> truth;
+  for (std::int64_t i = 0; i < 2 * kCount; ++i) {
+    constexpr std::uint8_t kBytes[] = {0, 1, 2, 255, 0, 128, 254};
+    bytes.push_back(kBytes[i % 7]);
+  }
+  for (const std::int64_t step : {1, 2}) {
+    truth.clear();
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      truth.push_back(bytes[static_cast<std::size_t>(i * step)] != 0);
+    }
+    Versioned array(bytes.data(), {kCount}, {step});
+    array.managed.dl_tensor.dtype = {kDlBool, 8, 1};
+    const Tensor flags = from_dlpack(&array.managed, host.device);
+    const Tensor known =
+        greater(from_host<std::int32_t>(std::vector<std::int32_t>(truth.begin(), truth.end()),
+                                        {kCount}, host.device),
+                0);
+    const Tensor x = counting(host, {kCount});
+    CHECK(flags.to_host<bool>() == truth);
+    CHECK(where(flags, x, -x).to_host<float>() == where(known, x, -x).to_host<float>());
+    CHECK(where(known, flags, ~flags).to_host<bool>() ==
+          where(known, known, ~known).to_host<bool>());
+    CHECK((flags & flip(flags, 0)).to_host<bool>() == (known & flip(known, 0)).to_host<bool>());
+    CHECK((flags | flip(flags, 0)).to_host<bool>() == (known | flip(known, 0)).to_host<bool>());
+    CHECK((flags ^ flip(flags, 0)).to_host<bool>() == (known ^ flip(known, 0)).to_host<bool>());
+    CHECK((~flags).to_host<bool>() == (~known).to_host<bool>());
+    CHECK(logical_not(flags).to_host<bool>() == logical_not(known).to_host<bool>());
+    CHECK(equal(flags, known).all().item<bool>());
+    CHECK(equal(flags, true).to_host<bool>() == truth);
+    CHECK_FALSE(less(flags, known).any().item<bool>());
+    CHECK(minimum(flags, known).to_host<bool>() == truth);
+    for (const DType type :
+         {DType::f64, DType::f32, DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean}) {
+      CHECK(equal(flags.to(type), known.to(type)).all().item<bool>());
+    }
+    CHECK(flags.to(DType::u8).to_host<std::uint8_t>() ==
+          known.to(DType::u8).to_host<std::uint8_t>());
+    CHECK((flags + 1).to_host<std::int64_t>() == (known + 1).to_host<std::int64_t>());
+    CHECK(flags.sum().item<std::int64_t>() == std::count(truth.begin(), truth.end(), true));
+    CHECK(flags.prod().item<std::int64_t>() == 0);
+    CHECK(flags.any().item<bool>());
+    CHECK_FALSE(flags.all().item<bool>());
+    CHECK(flags.argmax().item<std::int64_t>() == known.argmax().item<std::int64_t>());
+    CHECK(narrow(flags, 0, 1, 3).all().item<bool>() == narrow(known, 0, 1, 3).all().item<bool>());
+    const Tensor one = narrow(flags, 0, 3, 1).reshape({});
+    CHECK(one.item<std::int64_t>() == (truth[3] ? 1 : 0));
+    CHECK(where(one, x, -x).to_host<float>() == (truth[3] ? x : -x).to_host<float>());
+    // What is copied as it is.
+    CHECK(flags.transpose(0, 0).to_host<bool>() == truth);
+    CHECK(cat(std::vector<Tensor>{flags, flags}).sum().item<std::int64_t>() ==
+          2 * std::count(truth.begin(), truth.end(), true));
+    Tensor target = zeros({kCount}, host.device, DType::boolean);
+    assign(target, flags);
+    CHECK(target.to(DType::i32).to_host<std::int32_t>() ==
+          known.to(DType::i32).to_host<std::int32_t>());
+  }
 }

@@ -1,6 +1,8 @@
 // Random programs on a device, by both tiers, against their element-by-element evaluation.
 // FOREBAY_FUZZ_PROGRAMS says how many are interpreted, FOREBAY_FUZZ_KERNELS of how many the kernel
-// is compiled too, FOREBAY_FUZZ_SEED where to begin.
+// is compiled too, FOREBAY_FUZZ_SEED where to begin. NVRTC keeps some seven cores busy in a
+// process, whatever its threads: with more of them, several processes compile faster, each from a
+// seed of its own.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

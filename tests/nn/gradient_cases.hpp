@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "forebay/compute/shaping.hpp"
 #include "forebay/nn/autograd.hpp"
 #include "forebay/nn/loss.hpp"
 #include "tests/nn/reference.hpp"
@@ -147,6 +148,25 @@ inline void check_structural_gradients(Device& device) {
   check_gradient(device, "softmax", {{4, 3}}, [](const auto& x) {
     const auto e = exp(x[0]);
     return e / e.sum(kAxis1, true);
+  });
+  check_gradient(device, "prod", {{2, 3}}, [](const auto& x) { return x[0].prod(); });
+  check_gradient(device, "prod of an axis", {{4, 3, 2}},
+                 [](const auto& x) { return x[0].prod(kAxis1, true); });
+  check_gradient(device, "min", {{4, 3}}, [](const auto& x) { return x[0].min() * x[0]; });
+  check_gradient(device, "max of an axis", {{4, 3, 2}},
+                 [](const auto& x) { return exp(x[0].max(kAxis1)); });
+  check_gradient(device, "max of two axes kept", {{4, 3, 2}},
+                 [](const auto& x) { return x[0] - x[0].max(kAxes02, true); });
+  check_gradient(device, "narrow", {{4, 3, 2}}, [](const auto& x) {
+    return narrow(x[0], 1, 1, 2) * narrow(x[0], 1, 0, 2) + narrow(x[0], 1, 0, 1);
+  });
+  check_gradient(device, "flip", {{4, 3}}, [](const auto& x) { return x[0] * flip(x[0], 0); });
+  check_gradient(device, "cat", {{4, 3}, {2, 3}}, [](const auto& x) {
+    const auto whole = cat(std::vector{x[0], x[1], x[0] * x[0]}, 0);
+    return whole * whole;
+  });
+  check_gradient(device, "cat of many", {{4, 1}, {4, 3}, {4, 2}}, [](const auto& x) {
+    return exp(cat(std::vector{x[0], x[1], x[2], x[0], x[1], x[2], x[0], x[1]}, 1));
   });
   check_gradient(device, "reshape", {{4, 3}}, [](const auto& x) {
     return x[0].reshape(Dims{2, 6}) * x[0].reshape(Dims{2, 6});

@@ -63,30 +63,48 @@ class Reference {
     }
     return result;
   }
-  [[nodiscard]] Reference sum(std::span<const int> axes = {}, bool keepdim = false) const {
+  /// Elements joined along `axes`, all of them if there are none.
+  template <typename Join>
+  [[nodiscard]] Reference reduce(double start, Join join, std::span<const int> axes,
+                                 bool keepdim) const {
     const auto rank = static_cast<int>(shape.size());
     Dims kept = shape;
-    for (int d = 0; d < rank; ++d) {
-      const bool reduced = axes.empty() || std::any_of(axes.begin(), axes.end(), [&](int axis) {
-                             return axis == d || axis + rank == d;
-                           });
-      if (reduced) kept[static_cast<std::size_t>(d)] = 1;
-    }
-    Reference result(kept);
-    Reference index(kept);
-    for (std::size_t i = 0; i < index.size(); ++i) index.data[i] = static_cast<double>(i);
-    for (std::size_t i = 0; i < size(); ++i) {
-      result.data[static_cast<std::size_t>(index.at(shape, i))] += data[i];
-    }
-    if (keepdim) return result;
     Dims squeezed;
     for (int d = 0; d < rank; ++d) {
       const bool reduced = axes.empty() || std::any_of(axes.begin(), axes.end(), [&](int axis) {
                              return axis == d || axis + rank == d;
                            });
-      if (!reduced) squeezed.push_back(shape[static_cast<std::size_t>(d)]);
+      if (reduced) {
+        kept[static_cast<std::size_t>(d)] = 1;
+      } else {
+        squeezed.push_back(shape[static_cast<std::size_t>(d)]);
+      }
     }
-    return result.reshape(squeezed);
+    Reference result(kept);
+    std::fill(result.data.begin(), result.data.end(), start);
+    Reference index(kept);
+    for (std::size_t i = 0; i < index.size(); ++i) index.data[i] = static_cast<double>(i);
+    for (std::size_t i = 0; i < size(); ++i) {
+      double& joined = result.data[static_cast<std::size_t>(index.at(shape, i))];
+      joined = join(joined, data[i]);
+    }
+    return keepdim ? result : result.reshape(squeezed);
+  }
+  [[nodiscard]] Reference sum(std::span<const int> axes = {}, bool keepdim = false) const {
+    return reduce(
+        0, [](double a, double b) { return a + b; }, axes, keepdim);
+  }
+  [[nodiscard]] Reference prod(std::span<const int> axes = {}, bool keepdim = false) const {
+    return reduce(
+        1, [](double a, double b) { return a * b; }, axes, keepdim);
+  }
+  [[nodiscard]] Reference min(std::span<const int> axes = {}, bool keepdim = false) const {
+    return reduce(
+        1e300, [](double a, double b) { return std::min(a, b); }, axes, keepdim);
+  }
+  [[nodiscard]] Reference max(std::span<const int> axes = {}, bool keepdim = false) const {
+    return reduce(
+        -1e300, [](double a, double b) { return std::max(a, b); }, axes, keepdim);
   }
   [[nodiscard]] Reference mean(std::span<const int> axes = {}, bool keepdim = false) const {
     Reference result = sum(axes, keepdim);
@@ -158,6 +176,54 @@ inline Reference where(const Reference& condition, const Reference& a, const Ref
     result.data[i] = (chosen ? a : b).at(result.shape, i);
   }
   return result;
+}
+/// Every element of a result of `shape` from the input and the coordinates that `pick` chooses.
+template <typename Pick>
+Reference picked(const Dims& shape, Pick pick) {
+  Reference result(shape);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    Dims at = shape;
+    std::size_t rest = i;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      const auto extent = static_cast<std::size_t>(shape[d]);
+      at[d] = static_cast<std::int64_t>(rest % extent);
+      rest /= extent;
+    }
+    const Reference& from = pick(at);
+    std::size_t linear = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      linear = linear * static_cast<std::size_t>(from.shape[d]) + static_cast<std::size_t>(at[d]);
+    }
+    result.data[i] = from.data[linear];
+  }
+  return result;
+}
+inline Reference narrow(const Reference& a, int axis, std::int64_t start, std::int64_t length) {
+  const auto d = static_cast<std::size_t>(axis);
+  Dims shape = a.shape;
+  shape[d] = length;
+  return picked(shape, [&](Dims& at) -> const Reference& {
+    at[d] += start;
+    return a;
+  });
+}
+inline Reference flip(const Reference& a, int axis) {
+  const auto d = static_cast<std::size_t>(axis);
+  return picked(a.shape, [&](Dims& at) -> const Reference& {
+    at[d] = a.shape[d] - 1 - at[d];
+    return a;
+  });
+}
+inline Reference cat(const std::vector<Reference>& all, int axis) {
+  const auto d = static_cast<std::size_t>(axis);
+  Dims shape = all.front().shape;
+  shape[d] = 0;
+  for (const Reference& one : all) shape[d] += one.shape[d];
+  return picked(shape, [&](Dims& at) -> const Reference& {
+    std::size_t k = 0;
+    for (; at[d] >= all[k].shape[d]; ++k) at[d] -= all[k].shape[d];
+    return all[k];
+  });
 }
 inline Reference matmul(const Reference& a, const Reference& b) {
   const auto m = static_cast<std::size_t>(a.shape[0]);

@@ -125,6 +125,18 @@ TEST_CASE("small types are computed as f32 or i32 and rounded; their casts to th
                   {Op::neg, DType::i32, 3, 0, 0}};    // 4
   program.outputs = {{4}};
   CHECK(text_of(Bytecode(program)) == "load 0; sub_i32_rs s0; to_u8_i32; neg_i32; out 0; end");
+  // What is only stored is rounded there, but for bf16.
+  program.code = {{Op::sub, DType::u8, 1, 0, 0}};
+  program.outputs = {{2}};
+  CHECK(text_of(Bytecode(program)) == "load 0; sub_i32_rs s0; out 0; end");
+  program.code = {{Op::sub, DType::u8, 1, 0, 0}, {Op::to_i32, DType::i32, 2, 0, 0}};
+  program.outputs = {{2}, {3}};
+  CHECK(text_of(Bytecode(program)) == "load 0; sub_i32_rs s0; to_u8_i32; out 0; out 1; end");
+  program = chain({{DType::f16, Access::linear}, {DType::bf16, Access::linear}}, {});
+  program.code = {{Op::add, DType::f16, 0, 0, 0}, {Op::add, DType::bf16, 1, 1, 0}};
+  program.outputs = {{2}, {3}};
+  CHECK(text_of(Bytecode(program)) ==
+        "load 0; add_f32_a; out 0; load 1; add_f32_a; to_bf16_f32; out 1; end");
   // What has no light operation: of u8 by its own, of bf16 as f32 that is rounded.
   program = chain({{DType::u8, Access::linear}, {DType::bf16, Access::linear}}, {});
   program.code = {{Op::pow, DType::u8, 0, 0, 0}, {Op::tan, DType::bf16, 1, 0, 0}};

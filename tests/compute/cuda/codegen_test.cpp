@@ -82,19 +82,3 @@ TEST_CASE("scalars are parameters") {
     CHECK(cuda::generate_kernel(named.program).find("a.scalar0") != std::string::npos);
   }
 }
-
-TEST_CASE("programs use vectors, long ones do not") {
-  const auto shape = [](const std::string& name) {
-    return cuda::kernel_shape(chosen({name}).front().program);
-  };
-  CHECK(shape("sum_all").vector);
-  CHECK(shape("sum_rows").vector);
-  CHECK(shape("sum_stored").vector);
-  CHECK_FALSE(shape("sum_columns").vector);
-  CHECK_FALSE(shape("sum_all_strided").vector);
-  CHECK(shape("shifted").vector);
-  CHECK(shape("shifted_row_sums").vector);
-  CHECK_FALSE(shape("widest_map").vector);
-  CHECK(shape("widest_map").passes > 1);
-  CHECK(shape("widest_reduction").per_thread() == shape("sum_all").per_thread());
-}

@@ -54,6 +54,9 @@ TEST_CASE("a backend that is warm makes nothing for its first transfers") {
   CHECK(warm[3] > cold[3]);
   std::vector<float> numbers(1000, 2.0F);
   auto* const a = cuda.allocate<float>(1000);
+  // Nor does its pool for its first blocks.
+  (void)cuda.allocate<std::byte>(cuda.device->pool().config().capacity / 256);
+  CHECK(made()[3] == warm[3]);
   const auto before = made();
   backend->upload(numbers.data(), DType::f32, a, DType::f32, 1000, cuda.stream);
   backend->warm_up();  // twice is fine

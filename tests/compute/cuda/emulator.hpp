@@ -2,6 +2,7 @@
 // other, the threads of a block in turns that change at barriers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 namespace forebay::test {
@@ -12,6 +13,14 @@ struct Index {
 extern Index threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
 inline void __threadfence() {}
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
+  unsigned result = 0;
+  for (unsigned n = 0; n < 4; ++n) {
+    result |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * n & 7) & 255) << 8 * n;
+  }
+  return result;
+}
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
 }

@@ -65,7 +65,7 @@ TEST_CASE("the parameters hold what the head says, where it says") {
   CHECK(second.strides_at == a.head.index_strides_at);
   CHECK(buffer(a.head.singles_at).address == leaf + 1);
   CHECK(buffer(a.head.outputs_at).address == &output);
-  CHECK(a.head.piece == 2);
+  CHECK(a.head.piece_log2 == 1);
   // Kept dimensions 0 and 2, then the reduced one.
   CHECK(a.head.rank == 3);
   CHECK(a.head.kept_dims == 2);

@@ -102,7 +102,28 @@ TEST_CASE("a type, an operation or a reduction beyond the light ones takes a typ
   CHECK(plan(program, 1000).kernel == InterpreterKernel::map_typed);
 }
 
-TEST_CASE("pieces end with rows: four elements, two of a reduction of eight bytes, or one") {
+TEST_CASE(
+    "a piece of a map has the 16 bytes of its widest type, or less where that is not aligned") {
+  const auto piece = [](DType type, DType other, std::size_t at = 0) {
+    Program program = wide(2);
+    program.leaves[0].type = type;
+    program.leaves[1].type = other;
+    program.code = {{Op::to_boolean, DType::boolean, 0, 0, 0}};
+    program.outputs = {{2}};
+    return plan(program, 1'000'000, reinterpret_cast<const std::byte*>(data) + at).piece;
+  };
+  CHECK(piece(DType::u8, DType::boolean) == 16);
+  CHECK(piece(DType::u8, DType::boolean, 8) == 8);
+  CHECK(piece(DType::u8, DType::boolean, 4) == 4);
+  CHECK(piece(DType::u8, DType::boolean, 2) == 1);
+  CHECK(piece(DType::u8, DType::f16) == 8);
+  CHECK(piece(DType::bf16, DType::f16, 8) == 4);
+  CHECK(piece(DType::u8, DType::f32) == 4);
+  CHECK(piece(DType::f32, DType::i64) == 2);
+  CHECK(piece(DType::f32, DType::i64, 8) == 1);
+}
+
+TEST_CASE("pieces end with rows: sixteen bytes, four elements, or one") {
   const auto piece = [](DType type, Dims extents, std::uint8_t reduced) {
     Program program;
     program.leaves = {{type, Access::strided}};
@@ -123,6 +144,8 @@ TEST_CASE("pieces end with rows: four elements, two of a reduction of eight byte
   CHECK(piece(DType::f32, Dims{10, 8}, 0) == 4);
   CHECK(piece(DType::f32, Dims{8, 10}, 0) == 1);
   CHECK(piece(DType::f32, Dims{9}, 0) == 4);
+  CHECK(piece(DType::u8, Dims{9, 32}, 0) == 4);  // lies apart, so no more than four go together
+  CHECK(piece(DType::f64, Dims{9, 6}, 0) == 2);
   CHECK(piece(DType::f32, Dims{9, 7}, 0b01) == 4);
   CHECK(piece(DType::f64, Dims{9, 7}, 0b01) == 2);
   CHECK(piece(DType::f64, Dims{8, 6}, 0b11) == 2);

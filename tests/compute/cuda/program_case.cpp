@@ -62,6 +62,12 @@ std::uint64_t random_bits(std::mt19937& random, DType type, bool specials, bool 
   return cast_bits(bits_of(value), DType::f32, type);
 }
 
+// An element of a leaf in memory, where a true boolean may be any byte but 0.
+std::uint64_t in_memory(std::mt19937& random, DType type, std::uint64_t bits) {
+  constexpr std::array<std::uint64_t, 4> kTrue = {1, 2, 128, 255};
+  return type == DType::boolean && bits != 0 ? kTrue[random() % kTrue.size()] : bits;
+}
+
 std::uint64_t read(const std::byte* at, DType type) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, size_of(type));
@@ -113,7 +119,8 @@ void ProgramCase::make_leaves(std::mt19937& random, const CaseOptions& options) 
     CaseBuffer buffer{std::vector<std::byte>((static_cast<std::size_t>(span) + misaligned_) * size),
                       misaligned_ * size};
     for (std::size_t at = 0; at < buffer.bytes.size(); at += size) {
-      const std::uint64_t bits = random_bits(random, leaf.type, options.specials, tame);
+      const std::uint64_t bits =
+          in_memory(random, leaf.type, random_bits(random, leaf.type, options.specials, tame));
       std::memcpy(buffer.bytes.data() + at, &bits, size);
     }
     buffer.offset += static_cast<std::size_t>(first) * size;
@@ -159,6 +166,7 @@ void ProgramCase::compute() {
       values[k] = read(leaves_[k].bytes.data() + leaves_[k].offset +
                            static_cast<std::size_t>(at) * size_of(type),
                        type);
+      if (type == DType::boolean) values[k] = values[k] != 0 ? 1 : 0;
     }
     for (std::size_t k = 0; k < program_.scalars.size(); ++k) {
       values[program_.leaves.size() + k] = binding_.scalars[k];

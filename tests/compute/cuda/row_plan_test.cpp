@@ -58,3 +58,12 @@ TEST_CASE("rows are read by runs where every address allows") {
       cuda::plan_rows(compute::layer_norm_rows(DType::f32, DType::f32, std::nullopt), with_weight)
           ->vector);
 }
+
+TEST_CASE("a row program with more parameters than there is room for goes by its stages") {
+  const compute::RowProgram& softmax = compute::softmax_rows(DType::f32);
+  RowBinding wide = binding(8, 64);
+  wide.scalars.resize(26);
+  CHECK(cuda::plan_rows(softmax, wide));
+  wide.scalars.resize(27);
+  CHECK_FALSE(cuda::plan_rows(softmax, wide));
+}

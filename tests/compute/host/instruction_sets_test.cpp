@@ -98,10 +98,11 @@ std::vector<std::byte> reduced(const host::Reducer& reducer, DType type) {
     std::vector<std::byte> other(n * reducer.state_bytes);
     reducer.start(states.data(), n);
     reducer.start(other.data(), n);
-    reducer.columns(states.data(), memory.data(), n, 0);
-    for (std::uint64_t row = 1; row < 4; ++row) {
-      reducer.columns(other.data(), memory.data() + (kMost - n) * size_of(type), n, row);
-    }
+    const void* const first = memory.data();
+    const void* const last = memory.data() + (kMost - n) * size_of(type);
+    const void* const rows[host::kRowsTogether] = {last, first, last, last};
+    reducer.columns(states.data(), &first, 1, n, 0);
+    reducer.columns(other.data(), rows, host::kRowsTogether, n, 1);
     reducer.join(states.data(), other.data(), n);
     keep(n);
   }

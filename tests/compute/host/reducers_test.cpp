@@ -79,10 +79,11 @@ TEST_CASE("sums by column are double") {
   std::vector<double> sums(5, 7.0);
   reducer.start(sums.data(), 5);
   const std::vector<float> x{1.0F, 0x1p-30F, -3.0F, 0.0F, 1e30F};
-  for (int i = 0; i < 3; ++i) reducer.columns(sums.data(), x.data(), 5, 0);
-  CHECK(sums[0] == 3);
-  CHECK(sums[1] == 3 * 0x1p-30);
-  CHECK(sums[2] == -9);
+  const void* const rows[] = {x.data(), x.data(), x.data(), x.data()};
+  for (const std::size_t count : {1U, 4U, 2U}) reducer.columns(sums.data(), rows, count, 5, 0);
+  CHECK(sums[0] == 7);
+  CHECK(sums[1] == 7 * 0x1p-30);
+  CHECK(sums[2] == -21);
 }
 
 TEST_CASE("rows, columns and parts of every reduction agree with one value after the other") {
@@ -99,26 +100,35 @@ TEST_CASE("rows, columns and parts of every reduction agree with one value after
         const bool exact = category_of(type) != Category::real || indexed || op == ReduceOp::min ||
                            op == ReduceOp::max;
         if (!exact) continue;
-        alignas(16) std::byte whole[16], one[16], left[16], right[16];
-        for (std::byte* state : {whole, one, left, right}) reducer.start(state, 1);
+        alignas(16) std::byte whole[16], one[16], four[16], left[16], right[16];
+        for (std::byte* state : {whole, one, four, left, right}) reducer.start(state, 1);
         reducer.row(whole, memory.data(), n, 10);
         const std::size_t half = n / 2;
         reducer.row(left, memory.data(), half, 10);
         reducer.row(right, memory.data() + half * size_of(type), n - half, 10 + half);
         reducer.join(left, right, 1);
         for (std::size_t i = 0; i < n; ++i) {
-          reducer.columns(one, memory.data() + i * size_of(type), 1, 10 + i);
+          const void* const value = memory.data() + i * size_of(type);
+          reducer.columns(one, &value, 1, 1, 10 + i);
+        }
+        for (std::size_t i = 0; i < n; i += host::kRowsTogether) {
+          const void* values[host::kRowsTogether];
+          const std::size_t count = std::min(host::kRowsTogether, n - i);
+          for (std::size_t r = 0; r < count; ++r) values[r] = &memory[(i + r) * size_of(type)];
+          reducer.columns(four, values, count, 1, 10 + i);
         }
         if (indexed) {
-          for (std::byte* state : {whole, one, left}) reducer.indices(state, 1);
+          for (std::byte* state : {whole, one, four, left}) reducer.indices(state, 1);
         }
         const DType total = indexed ? DType::i64 : rule_of(op, type).total;
-        std::uint64_t bits[3] = {};
+        std::uint64_t bits[4] = {};
         std::memcpy(&bits[0], whole, size_of(total));
         std::memcpy(&bits[1], one, size_of(total));
         std::memcpy(&bits[2], left, size_of(total));
+        std::memcpy(&bits[3], four, size_of(total));
         REQUIRE(test::same_bits(total, bits[0], bits[1]));
         REQUIRE(test::same_bits(total, bits[0], bits[2]));
+        REQUIRE(test::same_bits(total, bits[0], bits[3]));
         if (indexed) {
           REQUIRE(bits[0] >= 10);
           REQUIRE(bits[0] < 10 + n);

@@ -82,6 +82,46 @@ TEST_CASE("every way in which tiles cut an iteration space") {
   }
 }
 
+TEST_CASE("columns of values that are computed, stored or gathered join as those in memory do") {
+  host::Threads threads(2);
+  for (const std::int64_t columns : {40, 600, 1024, 3000}) {
+    const Dims extents{71, columns};
+    const auto size = static_cast<std::size_t>(71 * columns);
+    std::vector<float> data(size);
+    for (std::size_t i = 0; i < size; ++i) data[i] = 1.0F / static_cast<float>(i + 1);
+    const auto sum_of = [&](Access access, bool computed, bool stored) {
+      Program program;
+      program.leaves = {{DType::f32, access}};
+      program.rank = 2;
+      program.reduced_dims = 0b01;
+      if (computed) program.code = {{.op = Op::abs, .type = DType::f32, .a = 0}};
+      const Value value = computed ? 1 : 0;
+      program.reduction = Reduction{ReduceOp::sum, value};
+      if (stored) program.outputs = {{value}};
+      std::vector<float> out(static_cast<std::size_t>(columns));
+      std::vector<float> output(size);
+      const Binding binding{
+          .extents = extents,
+          .leaves = {data.data()},
+          .strides = {access == Access::strided ? Dims{columns, 1} : Dims()},
+          .outputs = stored ? std::vector<void*>{output.data()} : std::vector<void*>{},
+          .reduction = out.data()};
+      host::reduce(program, host::BlockProgram(program), binding, threads);
+      if (stored) CHECK(output == data);
+      return out;
+    };
+    const auto plain = sum_of(Access::linear, false, false);
+    for (const Access access : {Access::linear, Access::strided}) {
+      for (const bool computed : {false, true}) {
+        for (const bool stored : {false, true}) {
+          INFO(columns << " columns, " << computed << stored << (access == Access::strided));
+          CHECK(sum_of(access, computed, stored) == plain);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a reduction of no dimension copies") {
   host::Threads threads(2);
   const auto result = sums({70'000}, 0, threads);

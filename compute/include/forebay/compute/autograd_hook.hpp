@@ -1,6 +1,7 @@
 // The seam through which nn follows what tensors do; compute knows nothing of gradients.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <variant>
@@ -16,12 +17,20 @@ enum class Action : std::uint8_t {
   elementwise,
   sum,
   mean,
+  prod,
+  extreme,  ///< min and max
   matmul,
   reshape,
   transpose,
   broadcast,
+  narrow,
+  flip,
+  cat,
   other,
 };
+
+/// The most inputs that an action has.
+inline constexpr std::size_t kMaxActionInputs = 3;
 
 struct ActionRecord {
   Action action = Action::elementwise;
@@ -29,8 +38,12 @@ struct ActionRecord {
   std::span<const Tensor>
       inputs;            ///< as given, before broadcasting and casts; scalars are 0-d tensors
   const Tensor& output;  ///< without a hook yet
-  std::span<const int> axes = {};  ///< sum and mean: non-negative, sorted; transpose: the two
-  const char* name = "";           ///< of another action
+  /// Reductions: non-negative, sorted; transpose: the two; narrow, flip and cat: the one.
+  std::span<const int> axes = {};
+  /// Along that axis, narrow: where the result begins in the input; cat: where each input begins in
+  /// the result.
+  std::span<const std::int64_t> starts = {};
+  const char* name = "";  ///< of another action
 };
 
 /// Hangs on a tensor that takes part in autograd.

@@ -8,8 +8,8 @@
 namespace forebay {
 
 /// Makes what the first pass would make otherwise (on a CUDA device the pinned ring of transfers,
-/// some 20 ms, and what every tensor needs). Then
-/// waits until every program of the device that has run `kernels.compile_after` times has its
+/// some 20 ms, 1/128 of the memory that the pool may hold, and what every tensor needs). Then waits
+/// until every program of the device that has run `kernels.compile_after` times has its
 /// kernel, so that a graph captures kernels instead of the interpreter; false if that took longer
 /// than `limit`. What is not ready then runs all the same, with the same results. At once on the
 /// host. Throws ClosedError, OutOfMemory, DriverError, CaptureError inside of a capture, and

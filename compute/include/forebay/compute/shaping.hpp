@@ -1,5 +1,6 @@
 // Parts of tensors, tensors of parts, and elements by index. Errors: ShapeError naming the shapes.
-// Autograd follows none of these yet: a tracked operand throws Error, unless inside of NoGradGuard.
+// Autograd follows narrow, flip, split, cat and stack, and slice by steps of 1; for the others a
+// tracked operand throws Error, unless inside of NoGradGuard.
 #pragma once
 
 #include <span>
@@ -23,7 +24,8 @@ inline constexpr std::int64_t kSliceEnd = INT64_MIN;
 [[nodiscard]] std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis = 0);
 
 /// One behind the other along `axis`; types are promoted. All other extents are equal. Along
-/// another axis than the first the result is a view of memory in which that axis comes first.
+/// another axis than the first the result is a view of memory in which that axis comes first. More
+/// than three tensors of which one is tracked are put together by a tree of threes.
 [[nodiscard]] Tensor cat(std::span<const Tensor> tensors, int axis = 0);
 /// The same along a new axis; all shapes are equal.
 [[nodiscard]] Tensor stack(std::span<const Tensor> tensors, int axis = 0);

@@ -1,0 +1,31 @@
+#include "compute/cuda/kernel_shape.hpp"
+
+#include "tests/compute/cuda/sample_programs.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using namespace forebay::test;
+
+namespace {
+
+cuda::KernelShape shape(const std::string& name) {
+  for (const NamedProgram& named : sample_programs()) {
+    if (named.name == name) return cuda::kernel_shape(named.program);
+  }
+  throw Error("no sample " + name);
+}
+
+}  // namespace
+
+TEST_CASE("programs use vectors, long ones do not") {
+  CHECK(shape("sum_all").vector);
+  CHECK(shape("sum_rows").vector);
+  CHECK(shape("sum_stored").vector);
+  CHECK_FALSE(shape("sum_columns").vector);
+  CHECK_FALSE(shape("sum_all_strided").vector);
+  CHECK(shape("shifted").vector);
+  CHECK(shape("shifted_row_sums").vector);
+  CHECK_FALSE(shape("widest_map").vector);
+  CHECK(shape("widest_map").passes > 1);
+  CHECK(shape("widest_reduction").per_thread() == shape("sum_all").per_thread());
+}
