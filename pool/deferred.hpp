@@ -67,7 +67,7 @@ class DeferredFrees {
   }
   /// One block that was made so.
   void add(Blocks one) noexcept {
-    // The end of an arena comes last.
+    // The end of an arena stands last, and is waited for first.
     std::vector<Use>& uses = one.front().uses;
     std::partition(uses.begin(), uses.end(), [](const Use& use) { return use.point != kNever; });
     queue(one);

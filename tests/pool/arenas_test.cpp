@@ -1,4 +1,5 @@
 // Capture arenas: memory that stays with a graph, and ends with it.
+#include <thread>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
@@ -153,6 +154,39 @@ TEST_CASE("an arena keeps what others freed until it ends") {
   CHECK_THROWS_AS(world.pool.allocate(6 * kMiB, 2), OutOfMemory);
   world.pool.drop_arena(arena);
   CHECK(world.pool.allocate(6 * kMiB, 2) == large);
+  CHECK(world.sound());
+}
+
+TEST_CASE("a stream that is used again after a block of its arena outlived it is a stream") {
+  World world(World::Config{.immediate = true});
+  (void)world.capture(1);
+  void* block = world.pool.allocate(3 * kMiB, 1);
+  world.end_capture(1);
+  REQUIRE(world.pool.retire_stream(1));
+  world.pool.deallocate(block, 1);
+  world.pool.deallocate(world.pool.allocate(3 * kMiB, 1), 1);
+  CHECK(world.sound());
+  CHECK(world.pool.retire_stream(1));
+  world.pool.trim();
+  CHECK(world.pool.stats().held.current == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("a thread that knows a stream from before never gets memory of its arena") {
+  World world(World::Config{.immediate = true});
+  // This thread takes stream 2 for the second record.
+  for (const StreamId stream : {1, 2}) {
+    world.pool.deallocate(world.pool.allocate(1000, stream), stream);
+  }
+  std::thread([&] {
+    for (const StreamId stream : {1, 2}) REQUIRE(world.pool.retire_stream(stream));
+    world.pool.deallocate(world.pool.allocate(1000, 2), 2);
+    (void)world.capture(2);
+    world.end_capture(2);
+  }).join();
+  world.pool.deallocate(world.pool.allocate(1000, 2), 2);
+  world.pool.trim();
+  CHECK(world.pool.stats().held.current == 0);
   CHECK(world.sound());
 }
 

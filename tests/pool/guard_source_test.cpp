@@ -48,6 +48,30 @@ TEST_CASE("a guarded region that cannot be made leaves nothing behind") {
   }
 }
 
+TEST_CASE("what is left of a guarded region that could not be made goes as soon as it can") {
+  for (const SourceCall call : {SourceCall::unmap, SourceCall::release, SourceCall::unreserve}) {
+    for (const bool ends : {false, true}) {
+      const auto inner = std::make_shared<SimulatedSource>(SimulatedSource::Options{});
+      {
+        GuardSource source(inner);
+        inner->fail(SourceCall::set_access, 1, false);
+        inner->fail(call, 1, false);
+        Address address = 0;
+        CHECK_FALSE(source.allocate_region(kGranule, &address).ok());
+        CHECK(inner->reservations() == 1);
+        if (!ends) {
+          REQUIRE(source.allocate_region(kGranule, &address).ok());
+          CHECK(inner->reservations() == 1);
+          CHECK(source.free_region(address, kGranule).ok());
+        }
+      }
+      CHECK(inner->handles() == 0);
+      CHECK(inner->reservations() == 0);
+      CHECK(inner->violations().empty());
+    }
+  }
+}
+
 TEST_CASE("giving a guarded region back goes on where it failed") {
   for (const SourceCall call : {SourceCall::unmap, SourceCall::release, SourceCall::unreserve}) {
     const auto inner = std::make_shared<SimulatedSource>(SimulatedSource::Options{});

@@ -22,6 +22,16 @@ void* allocation_or_throw(std::size_t bytes) {
   throw std::bad_alloc();
 }
 
+void* aligned_or_throw(std::size_t bytes, std::align_val_t alignment) {
+  host_allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto unit = static_cast<std::size_t>(alignment);
+  void* memory = ScarceMemory::refuses()
+                     ? nullptr
+                     : std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 }  // namespace
 
 std::atomic<std::uint64_t> host_allocations{0};
@@ -40,6 +50,7 @@ bool ScarceMemory::refuses() noexcept {
 
 }  // namespace forebay::pool::test
 
+using forebay::pool::test::aligned_or_throw;
 using forebay::pool::test::allocation_or_throw;
 using forebay::pool::test::counted_allocation;
 
@@ -51,6 +62,16 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
   return counted_allocation(bytes);
 }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return aligned_or_throw(bytes, alignment);
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return aligned_or_throw(bytes, alignment);
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -162,6 +162,53 @@ TEST_CASE("a stream is not retired while frees on it are to be made up for") {
   CHECK(world.sound());
 }
 
+TEST_CASE("a free that is made up for into quarantine is out of it when its stream is retired") {
+  World world(World::Config{.tools = true, .quarantine = 100 * kKiB});
+  void* block = world.pool.allocate(3 * kKiB, 1);
+  ScarceMemory memory(1, true);
+  CHECK(memory.of_action([&] { return world.pool.try_deallocate(block, 2); }) == Misuse::none);
+  REQUIRE(world.pool.stats().debug.quarantined_blocks == 0);
+  CHECK(world.pool.retire_stream(2));
+  world.timeline->remove_stream(2);
+  CHECK(world.pool.stats().debug.quarantined_blocks == 0);
+  CHECK(world.pool.stats().allocations.live == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("frees that were never made up for end with their pool") {
+  World world(World::Config{.on_misuse = MisusePolicy::abort});
+  void* first = world.pool.allocate(3 * kKiB, 1);
+  void* second = world.pool.allocate(3 * kKiB, 1);
+  ScarceMemory memory(1, true);
+  memory.of_action([&] {
+    (void)world.pool.try_deallocate(first, 2);
+    world.pool.close();
+  });
+  CHECK(world.pool.try_deallocate(second, 1) == Misuse::pool_closed);
+  CHECK(world.pool.stats().errors.pool_closed == 1);
+}
+
+TEST_CASE("damage is told once, whatever the free of the block lacks") {
+  for (std::uint64_t nth = 1;; ++nth) {
+    INFO("allocation " << nth << " fails");
+    World world(World::Config{.mode = PoolMode::passthrough, .tools = true, .canary = 64});
+    enrich(world);
+    void* block = world.pool.allocate(1000, 1);
+    world.tools->poke(block, 1000, 0);
+    ScarceMemory memory(nth, false);
+    const Misuse misuse = memory.of_action([&] { return world.pool.try_deallocate(block, 1); });
+    CHECK((misuse == Misuse::none || misuse == Misuse::buffer_overrun));
+    world.timeline->run_all();
+    world.pool.trim();
+    const PoolStats stats = world.pool.stats();
+    // Unless there was no memory to look for it.
+    CHECK(stats.errors.buffer_overrun + stats.debug.unchecked == 1);
+    CHECK(stats.allocations.live == 0);
+    CHECK(world.sound());
+    if (!memory.failed()) break;
+  }
+}
+
 TEST_CASE("each postponed free comes back once, and has its place until then") {
   PostponedFrees frees;
   PostponedFrees::Free free;

@@ -151,11 +151,16 @@ inline void capture(Stage& stage) {
   const ArenaId arena = stage.begin_capture(1);
   void* inside = stage.allocate(6 * kMiB, 1);
   void* small = stage.allocate(3000, 1);
+  void* shared = stage.allocate(kMiB, 1);
+  void* lent = stage.allocate(kMiB, 1);
   stage.free(before, 1);
   stage.free(inside, 1);
   stage.allocate(6 * kMiB, 1);
   void* other = stage.allocate(8 * kMiB, 2);
   stage.world.end_capture(1);
+  stage.use(shared, 2);
+  stage.free(shared, 1);
+  stage.free(lent, 2);
   stage.free(other, 2);
   stage.allocate(12 * kMiB, 2);
   stage.free(small, 1);

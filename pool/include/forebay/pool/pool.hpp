@@ -160,8 +160,8 @@ class Pool {
        const PoolConfig& config, LogSink log = {}, std::shared_ptr<MemoryTools> tools = nullptr);
 
   /// At least `bytes` bytes for work on `stream`; null for 0, whatever else is asked. Throws
-  /// OutOfMemory, ClosedError, and Error for an alignment that is no power of two or a stream that
-  /// is not the device's.
+  /// OutOfMemory, ClosedError, Error for an alignment that is no power of two or a stream that is
+  /// not the device's, and std::bad_alloc where the host has no memory; nothing has changed then.
   [[nodiscard]] void* allocate(std::size_t bytes, StreamId stream,
                                const AllocateOptions& options = {});
   /// Gives a block back once the work that `stream` was given so far is done with it. Work of other
@@ -200,10 +200,9 @@ class Pool {
   void drop_arena(ArenaId arena) noexcept;
 
   /// The stream will not be used any more; what it holds becomes everyone's. False if its last
-  /// point could not be recorded (the stream is capturing, the driver failed or the host has no
-  /// memory): nothing has
-  /// changed then, and the stream must live on. REQUIRES: the stream still exists, and no other
-  /// thread uses it.
+  /// point could not be recorded (the stream is capturing or the driver failed) or the host has no
+  /// memory for frees that wait for some: the stream must live on then. REQUIRES: the stream still
+  /// exists, and no other thread uses it.
   bool retire_stream(StreamId stream) noexcept;
   /// Waits for every pending free and gives memory back to the source until at most `keep` bytes
   /// are held. Returns the bytes given back.
