@@ -3,34 +3,16 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "pool/utf8.hpp"
+
 namespace forebay::pool {
 namespace {
-
-/// Bytes of the UTF-8 sequence that begins at `text[at]`; 0 if none does.
-std::size_t sequence(std::string_view text, std::size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  const std::size_t length = lead < 0x80                    ? 1
-                             : lead >= 0xC2 && lead <= 0xDF ? 2
-                             : lead >= 0xE0 && lead <= 0xEF ? 3
-                             : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                            : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  unsigned code = length == 1 ? lead : lead & (0xFFu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[at + i]);
-    if ((next & 0xC0) != 0x80) return 0;
-    code = code << 6 | (next & 0x3Fu);
-  }
-  constexpr unsigned kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < kLeast[length] || code > 0x10FFFF || surrogate ? 0 : length;
-}
 
 /// A JSON string; bytes that are no UTF-8 become '?'.
 void write(std::string& out, std::string_view text) {
   out += '"';
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = sequence(text, at);
+    const std::size_t length = utf8_length(text, at);
     const auto byte = static_cast<unsigned char>(text[at]);
     if (length == 0) {
       out += '?';

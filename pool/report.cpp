@@ -203,6 +203,7 @@ std::string Pool::Impl::what_would_help(const Request& request, const PoolStats&
   if (request.bytes > traits_.total) {
     return "none: the request is larger than the device's memory";
   }
+  if (request.bytes > config_.capacity) return "a larger pool.capacity, or a smaller request";
   if (request.alignment > config_.capacity) return "a smaller alignment, or a larger pool.capacity";
   const std::size_t granule = traits_.granularity;
   const std::size_t least = round_up(request.span, granule);

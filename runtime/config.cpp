@@ -216,6 +216,9 @@ void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) 
       field);
 }
 
+/// By which a file names its schema.
+constexpr const char* kSchemaKey = "/$schema";
+
 /// Walks the objects of a document and sets each key in `config`; returns the keys it met.
 std::vector<const Key*> apply(const json& object, const std::string& pointer, Config& config,
                               Mistakes& mistakes) {
@@ -227,6 +230,7 @@ std::vector<const Key*> apply(const json& object, const std::string& pointer, Co
   for (const auto& [token, value] : object.items()) {
     if (mistakes.full()) break;
     const std::string child = pointer + "/" + escaped(token);
+    if (child == kSchemaKey && value.is_string()) continue;
     const Key* exact = nullptr;
     bool inner = false;
     for (const Key& key : config_keys::all()) {
@@ -397,6 +401,9 @@ std::string Config::schema() {
   schema["$schema"] = "http://json-schema.org/draft-07/schema#";
   schema["title"] = "Configuration of forebay";
   schema.update(object_schema());
+  schema["properties"][kSchemaKey + 1] = {
+      {"description", "Where this schema is, for editors; nothing else reads it."},
+      {"type", "string"}};
   for (const Key& key : config_keys::all()) {
     ordered_json* object = &schema;
     const auto path = tokens(key.pointer);

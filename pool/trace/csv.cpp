@@ -56,9 +56,10 @@ bool looks_like_csv(std::string_view content) noexcept {
 Trace read_csv(std::string_view content, std::string_view name) {
   TraceBuilder builder(name, "line", BlockNames::unique);
   Lines lines(content);
-  for (std::string_view line; lines.next(&line);) {
+  bool first = true;
+  for (std::string_view line; lines.next(&line); first = false) {
     builder.at(lines.number());
-    if (lines.number() == 1 && line.substr(0, 7) == "time_us") {
+    if (first && line.substr(0, 7) == "time_us") {
       if (line != kCsvHeader) {
         builder.fail("the columns are " + quoted(line) + "; " + std::string(kCsvHeader) +
                      " are needed");

@@ -95,7 +95,9 @@ TEST_CASE("OutOfMemory names an alignment that is too large") {
 TEST_CASE("a request beyond the capacity fails at once, and so does one that overflows") {
   World world(World::Config{.capacity = 32 * kMiB});
   has(report_of(world, 33 * kMiB), "rungs tried          none: it is more than the capacity");
+  has(report_of(world, 33 * kMiB), "would help           a larger pool.capacity");
   has(report_of(world, ~std::size_t{0}), "more than the capacity");
+  has(report_of(world, ~std::size_t{0}), "would help           none: the request is larger than");
   CHECK_THROWS_AS(world.pool.allocate(100, 1, {.alignment = std::size_t{1} << 63}), OutOfMemory);
   CHECK(world.source->calls(SourceCall::create) == 0);
   CHECK(world.sound());

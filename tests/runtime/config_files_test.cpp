@@ -114,9 +114,9 @@ TEST_CASE("every policy file is valid, spells no default and says something") {
 TEST_CASE("The schema and the reader agree") {
   for (const char* text :
        {R"({"pool": {"capacity": 0}})", R"({"pool": {"capacity": "64 MiB"}})",
-        R"({"pool": {"capacity": "1.5GiB"}})", R"({"pool": {"slab": {"max_block": 4096}}})",
-        R"({"fusion": {"pinned_fraction": 0}})", R"({"log": {"level": "off"}})",
-        R"({"kernels": {"compiler_cache": false}})",
+        R"({"$schema": "forebay.schema.json"})", R"({"pool": {"capacity": "1.5GiB"}})",
+        R"({"pool": {"slab": {"max_block": 4096}}})", R"({"fusion": {"pinned_fraction": 0}})",
+        R"({"log": {"level": "off"}})", R"({"kernels": {"compiler_cache": false}})",
         R"({"kernels": {"cache": {"enabled": false}}})",
         R"({"kernels": {"cache": {"folder": "/tmp/a b", "max_bytes": "1 MiB"}}})",
         R"({"kernels": {"cache": {"folder": "", "max_entries": 16}}})"}) {
@@ -125,6 +125,8 @@ TEST_CASE("The schema and the reader agree") {
     CHECK(parses(text));
   }
   for (const char* text : {R"([])",
+                           R"({"$schema": 1})",
+                           R"({"pool": {"$schema": "x"}})",
                            R"({"pool": 1})",
                            R"({"pol": {}})",
                            R"({"pool": {"capasity": 1}})",

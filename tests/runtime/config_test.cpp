@@ -36,6 +36,7 @@ const std::string kSizes = "(an integer in bytes, or a string such as \"64 KiB\"
 TEST_CASE("An empty object is every default") {
   CHECK(Config::parse("{}").to_json() == Config{}.to_json());
   CHECK(Config::parse(" \n{ }\t").to_json() == Config{}.to_json());
+  CHECK(Config::parse(R"({"$schema": "forebay.schema.json"})").to_json() == Config{}.to_json());
 }
 
 TEST_CASE("Every kind of value is read") {

@@ -30,6 +30,18 @@ TEST_CASE("look-ups answer only what is there and of the type") {
   CHECK(d.json("/gone") == "null");
 }
 
+TEST_CASE("a number that no type holds is refused with the name of the file") {
+  try {
+    const JsonDocument d("{\"a\": 1" + std::string(400, '0') + "}", "dump.json");
+    FAIL("accepted");
+  } catch (const forebay::Error& error) {
+    const std::string line = error.what();
+    INFO(line);
+    CHECK(line.find("dump.json") != std::string::npos);
+    CHECK(line.size() < 120);
+  }
+}
+
 TEST_CASE("text that is not JSON is refused with its name and place") {
   try {
     const JsonDocument d("{\"a\": }", "dump.json");

@@ -37,6 +37,17 @@ TEST_CASE("JSON of every kind of value reads back as it was") {
   CHECK(read.count("/inside/raw") == 7U);
 }
 
+TEST_CASE("what is no UTF-8 is written as a question mark") {
+  JsonWriter out;
+  out.begin_array()
+      .value(
+          "b\xff"
+          "d \xc3\xbc \xc3")
+      .end_array();
+  CHECK(out.text() == "[\"b?d \xc3\xbc ?\"]\n");
+  CHECK(JsonDocument(out.text(), "test").text("/0") == "b?d \xc3\xbc ?");
+}
+
 TEST_CASE("what JSON has no number for becomes null") {
   JsonWriter out;
   out.begin_array().value(std::nan("")).value(INFINITY).value(-INFINITY).value(NAN).end_array();

@@ -32,6 +32,20 @@ TEST_CASE("stats shows a dump that does not add up, and says so") {
   CHECK(outcome.err.find("16777217") != std::string::npos);
 }
 
+TEST_CASE("stats takes what is in quarantine for live, and for no leak") {
+  const Folder folder;
+  const std::string file = folder.file("s.json");
+  const std::string config =
+      folder.with("c.json", R"({"pool": {"debug": {"quarantine": "1 MiB"}}})");
+  REQUIRE(run_forebay({"bench", "cold-start", "--device", "host", "--tensors", "2", "--loops", "1",
+                       "--shape", "64,64", "--config", config, "--stats", file, "--detail"})
+              .code == 0);
+  const Outcome outcome = run_forebay({"stats", file});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+}
+
 TEST_CASE("stats checks what stands beside the pool, too") {
   const Folder folder;
   const std::string file = folder.file("s.json");

@@ -23,6 +23,10 @@ JsonDocument::JsonDocument(std::string_view text, std::string_view name) {
   } catch (const Json::parse_error& error) {
     throw Error("'" + std::string(name) + "' is not JSON: it breaks at byte " +
                 std::to_string(error.byte));
+  } catch (const Json::exception&) {
+    throw Error("'" + std::string(name) +
+                "' is JSON that cannot be read: a number in it is larger "
+                "than any floating-point number");
   }
 }
 JsonDocument::~JsonDocument() = default;

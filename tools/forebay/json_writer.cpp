@@ -1,7 +1,10 @@
 #include "tools/forebay/json_writer.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+
+#include "pool/utf8.hpp"
 
 namespace forebay::tools {
 namespace {
@@ -18,9 +21,13 @@ std::string shortest(T number) {
 std::string quoted(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : text) {
+  for (std::size_t at = 0, length = 0; at < text.size(); at += std::max<std::size_t>(length, 1)) {
+    const char c = text[at];
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+    length = pool::utf8_length(text, at);
+    if (length == 0) {
+      out += '?';  // no UTF-8, as the name of a file may be
+    } else if (c == '"' || c == '\\') {
       out += {'\\', c};
     } else if (c == '\n') {
       out += "\\n";
@@ -29,7 +36,7 @@ std::string quoted(std::string_view text) {
     } else if (byte < 0x20) {
       out += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
     } else {
-      out += c;
+      out += text.substr(at, length);
     }
   }
   return out += '"';

@@ -1,4 +1,5 @@
 // The command `forebay`.
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 int main(int argc, char** argv) {
   using namespace forebay::tools;
   mark_process_start();
+  // A write beyond a limit of file sizes fails as any other does.
+  std::signal(SIGXFSZ, SIG_IGN);
   fill_standard_descriptors();
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_devices());

@@ -112,7 +112,8 @@ class ReplayCommand final : public Command {
     char* end = nullptr;
     const unsigned long number = std::strtoul(trace_device_.c_str(), &end, 10);
     if (*end != 0 || trace_device_.size() > 4 || trace_device_.front() == '-') {
-      throw UsageError("--trace-device takes a whole number, not '" + trace_device_ + "'");
+      throw UsageError("--trace-device takes a whole number from 0 to 9999, not '" + trace_device_ +
+                       "'");
     }
     options.device = static_cast<std::uint32_t>(number);
     return options;

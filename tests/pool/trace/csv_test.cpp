@@ -17,7 +17,8 @@ TEST_CASE("line ends, blanks, empty lines and a missing header do not matter") {
   for (const std::string& text :
        {"\xEF\xBB\xBF" + csv("5,alloc,10,1000,3\r\n\r\n9 , free, 10,\t0,3 \r\n"),
         std::string("5,alloc,10,1000,3\n9,free,10,0,3"),
-        csv("\n\n5,alloc,10,1000,3\n\n9,free,10,0,3\n\n")}) {
+        csv("\n\n5,alloc,10,1000,3\n\n9,free,10,0,3\n\n"),
+        " \n\n" + csv("5,alloc,10,1000,3\n9,free,10,0,3\n")}) {
     CHECK(parse_trace(text, "FILE") == plain);
   }
 }
