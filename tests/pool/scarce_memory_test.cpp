@@ -11,6 +11,7 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::enrich;
 using forebay::pool::test::kSanitised;
 using forebay::pool::test::ScarceMemory;
 using forebay::pool::test::Scenario;
@@ -92,7 +93,7 @@ TEST_CASE("a pool closes whatever host memory there is") {
       INFO("allocation " << nth << (for_ever ? " and all after it fail" : " fails"));
       ScarceMemory memory(nth, for_ever);
       World world;
-      test::enrich(world);
+      enrich(world);
       std::vector<void*> blocks;
       for (const std::size_t bytes : {kKiB, 300 * kKiB, 3 * kMiB}) {
         for (int i = 0; i < 13; ++i) blocks.push_back(world.pool.allocate(bytes, 1));
