@@ -47,7 +47,7 @@ void recover(Stage& stage) {
 }
 
 std::uint64_t fail_each(const Scenario& scenario, bool for_ever) {
-  for (std::uint64_t nth = 1;; nth += kSanitised ? 3 : 1) {
+  for (std::uint64_t nth = 1;; nth += kSanitised ? 5 : 1) {
     INFO(scenario.name << ": allocation " << nth
                        << (for_ever ? " and all after it fail" : " fails"));
     ScarceMemory memory(nth, for_ever);
