@@ -63,14 +63,14 @@ struct SpanCounts {
 /// Address ranges in one doubly linked list for each island (an island is a range of addresses that
 /// may be cut and joined freely), and bins of the free ones for each owner.
 ///
-/// A search changes nothing and may fail. `open_owner`, `reserve…`, `keep_spare`, `pieces` and the
-/// commits that cut ranges (`take`, `take_hole`, `claim`) may lack host memory, and change nothing
-/// then. What undoes a commit (`split`, `put_back`) and an island after `reserve_island` use
-/// records that commits leave over, as many as `keep_spare` said. Costs: a search looks at no more
-/// than kProbe ranges in each of kProbeBins bins; commits are O(1), but that a range with an older
-/// point than the latest of its owner passes those with later ones. `find_run`, which joins ranges
-/// of different stamps, walks as far as its budget. Not thread-safe; the pool's engine lock guards
-/// it.
+/// A search changes nothing and may fail. `open_owner`, `reserve_island`, `keep_spare`, `pieces`
+/// and the commits that cut ranges (`take`, `take_hole`, `claim`) may lack host memory, and change
+/// nothing then. What undoes a commit (`split`, `put_back`) and an island after `reserve_island`
+/// use records that commits leave over, as many as `keep_spare` said. Costs: a search looks at no
+/// more than kProbe ranges in each of kProbeBins bins; commits are O(1), but that a range with an
+/// older point than the latest of its owner passes those with later ones. `find_run`, which joins
+/// ranges of different stamps, walks as far as its budget. Not thread-safe; the pool's engine lock
+/// guards it.
 ///
 /// Invariants:
 ///  1. The extents of an island tile it; all sizes and addresses are multiples of kSpanUnit.
@@ -99,8 +99,6 @@ class SpanEngine {
 
   /// Makes room for the bins of an owner. Called once before its first range; twice is fine.
   void open_owner(Owner owner);
-  /// Makes sure of records for so many new extents.
-  void reserve(std::size_t extents);
   /// From now on commits leave so many records over, and a few more, for what undoes one of them.
   void keep_spare(std::size_t extents);
   /// Makes sure that the next island needs no host memory.
@@ -259,6 +257,8 @@ class SpanEngine {
     return extent.state == ExtentState::free &&
            (extent.stamp.owner == kEverybody || extent.stamp.owner == owner);
   }
+  /// Makes sure of records for so many new extents, beside the spare ones.
+  void reserve(std::size_t extents);
   /// Makes sure of a record where none was kept.
   void need_record();
   ExtentId new_extent() noexcept;
