@@ -1,5 +1,7 @@
 #include "tools/forebay/output.hpp"
 
+#include <sys/resource.h>
+
 #include <filesystem>
 
 #include "forebay/pool/error.hpp"
@@ -10,6 +12,7 @@
 using forebay::Error;
 using forebay::test::Folder;
 using forebay::test::Outcome;
+using forebay::test::run_forebay;
 using forebay::test::run_forebay_into;
 using forebay::tools::OutputFile;
 using forebay::tools::printable;
@@ -115,4 +118,21 @@ TEST_CASE("control characters are printed as what they are") {
   CHECK(printable("\xc2\x9b"
                   "31m \xc3\xa9 \xc2\xb5") == "\\x9b31m \xc3\xa9 \xc2\xb5");
   CHECK(printable("\xc2") == "\xc2");
+}
+
+TEST_CASE("a limit on the size of files is told as a full disk is") {
+  const Folder folder;
+  const std::string file = folder.with("s.json", "old");
+  struct rlimit before {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const struct rlimit small { 2048, before.rlim_max };
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const Outcome outcome = run_forebay({"bench", "cold-start", "--device", "host", "--tensors", "1",
+                                       "--loops", "1", "--shape", "8", "--stats", file});
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  INFO(outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(forebay::test::lines(outcome.err) == 1);
+  CHECK(outcome.err.find(file) != std::string::npos);
+  CHECK(Folder::read(file) == "old");
 }
