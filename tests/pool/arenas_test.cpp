@@ -190,6 +190,31 @@ TEST_CASE("a thread that knows a stream from before never gets memory of its are
   CHECK(world.sound());
 }
 
+TEST_CASE("an arena that ends during an allocation keeps nothing of it") {
+  World world(World::Config{.capacity = 8 * kMiB, .immediate = true});
+  void* other = world.pool.allocate(8 * kMiB, 2);
+  const ArenaId arena = world.capture(1);
+  bool asked = false;
+  world.pool.add_pressure_callback([&](std::size_t) -> std::size_t {
+    if (asked) return 0;
+    asked = true;
+    world.pool.deallocate(other, 2);
+    world.timeline->run_all();
+    world.end_capture(1);
+    world.pool.drop_arena(arena);
+    return 1;
+  });
+  void* block = world.pool.allocate(6 * kMiB, 1);
+  CHECK(asked);
+  CHECK(world.sound());
+  world.pool.deallocate(block, 1);
+  world.timeline->run_all();
+  world.pool.trim();
+  CHECK(world.pool.stats().pending.current == 0);
+  CHECK(world.pool.stats().held.current == 0);
+  CHECK(world.sound());
+}
+
 TEST_CASE("the stream itself reuses a dropped arena at once") {
   World world(World::Config{.capacity = 8 * kMiB});
   const ArenaId arena = world.capture(1);
