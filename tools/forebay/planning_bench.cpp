@@ -11,6 +11,8 @@ namespace forebay::tools {
 namespace {
 
 constexpr std::int64_t kElements = 16;
+/// Lengths take turns, so that what disturbs the machine for a while disturbs them alike.
+constexpr std::uint64_t kTurns = 5;
 
 std::uint64_t launches_of(Device& device) {
   return device.counters().fusion.launches.load(std::memory_order_relaxed);
@@ -35,31 +37,48 @@ struct Queue {
   void (*run)(const std::vector<Tensor>& inputs, std::vector<Tensor>& results);
 };
 
-PlanningRow measure(Device& device, const Queue& queue, std::uint64_t queued,
-                    std::uint64_t rounds) {
-  std::vector<Tensor> inputs;
-  for (std::uint64_t i = 0; i < queued; ++i) {
-    inputs.push_back(full({kElements}, static_cast<float>(i), device).eval());
+/// One length of a queue.
+class Lane {
+ public:
+  Lane(Device& device, const Queue& queue, std::uint64_t queued)
+      : device_(device), queue_(queue), queued_(queued) {
+    for (std::uint64_t i = 0; i < queued; ++i) {
+      inputs_.push_back(full({kElements}, static_cast<float>(i), device).eval());
+    }
+    // Results of a round go before the next one begins; where they are listed is there already.
+    results_.reserve(queued);
+    for (int i = 0; i < 3; ++i) round();
+    times_.clear();
   }
-  // Results of a round go before the next one begins; where they are listed is there already.
-  std::vector<Tensor> results;
-  results.reserve(queued);
-  const auto round = [&] {
-    results.clear();
-    device.synchronize();
+
+  void run(std::uint64_t operations) {
+    const std::uint64_t before = launches_of(device_);
+    for (std::uint64_t done = 0; done < operations; done += queued_) round();
+    launches_ += launches_of(device_) - before;
+  }
+
+  [[nodiscard]] PlanningRow row() const {
+    const auto operations = static_cast<double>(queued_ * times_.size());
+    return {queue_.name, queued_, median(times_), static_cast<double>(launches_) / operations};
+  }
+
+ private:
+  void round() {
+    results_.clear();
+    device_.synchronize();
     const double start = now_s();
-    queue.run(inputs, results);
-    return 1e6 * (now_s() - start) / static_cast<double>(queued);
-  };
-  for (int i = 0; i < 3; ++i) (void)round();
-  (void)prepare(device);
-  const std::uint64_t before = launches_of(device);
-  std::vector<double> times;
-  for (std::uint64_t i = 0; i < rounds; ++i) times.push_back(round());
-  const double operations = static_cast<double>(queued * rounds);
-  return {queue.name, queued, median(times),
-          static_cast<double>(launches_of(device) - before) / operations};
-}
+    queue_.run(inputs_, results_);
+    times_.push_back(1e6 * (now_s() - start) / static_cast<double>(queued_));
+  }
+
+  Device& device_;
+  const Queue& queue_;
+  std::uint64_t queued_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> results_;
+  std::vector<double> times_;  // microseconds an operation, of each round
+  std::uint64_t launches_ = 0;
+};
 
 }  // namespace
 
@@ -69,9 +88,16 @@ std::vector<PlanningRow> run_planning_bench(Device& device, std::uint64_t operat
   constexpr Queue kQueues[] = {{"independent", &independent}, {"chain", &chain}};
   std::vector<PlanningRow> rows;
   for (const Queue& queue : kQueues) {
+    std::vector<Lane> lanes;
     for (std::uint64_t queued = 16; queued <= most; queued *= 4) {
-      const std::uint64_t rounds = std::max<std::uint64_t>(5, operations / queued);
-      rows.push_back(measure(device, queue, queued, rounds));
+      lanes.emplace_back(device, queue, queued);
+    }
+    (void)prepare(device);
+    for (std::uint64_t turn = 0; turn < kTurns; ++turn) {
+      for (Lane& lane : lanes) lane.run(std::max(operations / kTurns, most));
+    }
+    for (const Lane& lane : lanes) {
+      rows.push_back(lane.row());
       if (report) report(rows.back());
     }
   }

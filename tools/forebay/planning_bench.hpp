@@ -21,8 +21,8 @@ struct PlanningRow {
 ///   independent   one operation on each of as many tensors, evaluated together
 ///   chain         one expression of that many operations
 /// for 16 to `most` operations, four times as many from row to row. About `operations` of them are
-/// made for each row, of which the median round counts; the device is idle before each. Throws what
-/// the device throws.
+/// made for each row, of which the median round counts; the device is idle before each, and the
+/// rows take turns. Throws what the device throws.
 [[nodiscard]] std::vector<PlanningRow> run_planning_bench(
     Device& device, std::uint64_t operations, std::uint64_t most = 4096,
     const std::function<void(const PlanningRow&)>& report = {});
