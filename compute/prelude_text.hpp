@@ -7,7 +7,7 @@
 
 namespace forebay::compute {
 
-/// The files that compute/prelude.inl includes, in its order.
+/// The files that compute/prelude.inl includes, in its order, then compute/cuda/blocks.inl.
 [[nodiscard]] std::span<const std::string_view> prelude_parts() noexcept;
 /// All of them, one after the other.
 [[nodiscard]] std::string_view prelude_text();

@@ -150,9 +150,7 @@ struct FbBuffer {
 // that are kept come before those that are reduced.
 struct FbHead {
   void* result;
-  void* partials;
-  unsigned* tickets;
-  unsigned long long* mailbox;
+  unsigned long long *partials, *mailbox;
   unsigned long long identity;     // of the totals
   long long kept, reduced, chunk;  // of a reduction
   long long count;                 // of elements

@@ -142,34 +142,26 @@ void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
   text.line("}");
 }
 
-/// Joins the totals of a row's threads in a fixed tree; afterwards `total` of member 0 is the
-/// row's.
-constexpr std::string_view kFoldThreads = R"(  fold[thread] = total;
-  for (unsigned half = group >> 1; half > 0; half >>= 1) {
-    __syncthreads();
-    if (member < half) {
-      total = fb_join(total, fold[thread + half * pitch]);
-      fold[thread] = total;
+/// Joins the totals of a row's threads, and those of its blocks (blocks.inl).
+constexpr std::string_view kJoin = R"(
+  const auto join = [](Sum x, Sum y) { return fb_join(x, y); };
+  #pragma unroll 1
+  for (bool all = a.splits == 1;; all = true) {
+    total = fb_fold(total, fold, member, group, pitch, join);
+    if (all) break;
+    const unsigned words = sizeof(FbWords<Sum>) / 4 * tiles * columns;
+    unsigned long long* const place =
+        a.partials + sizeof(FbWords<Sum>) / 4 * (tile * columns + column);
+    if (split + 1 < a.splits) {
+      if (member == 0) fb_leave(place + split * words, total);
+      return;
     }
+    if (member == 0) fold[thread] = total;
+    __syncthreads();
+    const Sum own = fold[thread - member * pitch];
+    total = fb_join_blocks(own, nothing, place, words, a.splits, member, group, join);
+    __syncthreads();
   }
-)";
-
-/// The last block of a tile to arrive joins what the others left. The ticket goes back to 0 by
-/// itself.
-constexpr std::string_view kFoldBlocks = R"(  if (a.splits > 1) {
-    const unsigned slot = tile * columns + column;
-    if (member == 0) a.partials[split * tiles * columns + slot] = total;
-    __threadfence();
-    __syncthreads();
-    if (thread == 0) last = atomicInc(a.tickets + tile, a.splits - 1) == a.splits - 1;
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-    total = nothing;
-    #pragma unroll 4
-    for (unsigned other = member; other < a.splits; other += group) {
-      total = fb_join(total, fb_left(a.partials + other * tiles * columns + slot));
-    }
 )";
 
 /// The result from `total` to memory and, if it fits, to the mailbox.
@@ -217,19 +209,125 @@ void row_start(Text& text, const Program& program, const ProgramText& code,
   text.line("  }");
 }
 
+/// What a thread does with its kStepElements elements of a step, up to joining them with `total`.
+class RowSteps {
+ public:
+  RowSteps(const Program& program, const KernelShape& shape, const ProgramText& code,
+           const compute::ReduceRule& rule, const std::vector<unsigned>& reduced)
+      : program_(program), shape_(shape), code_(code), rule_(rule), reduced_(reduced) {}
+
+  /// All of them are there; whole runs are aligned if the kernel knows any.
+  void whole(Text& text) const {
+    text.line("    Term t[", kStepElements, "];");
+    code_.arrays(text, shape_.elements);
+    if (shape_.vector) {
+      each_run(text, shape_);
+      locate_run(text);
+      code_.split(text, reduced_, "r");
+      code_.load_run(text, reduced_);
+    } else {
+      each_element(text, shape_);
+      locate(text, true);
+      code_.load_element(text, reduced_, Bounds::known);
+    }
+    text.line("    }");
+    each_element(text, shape_);
+    if (rule_.indexed || code_.uses_index()) locate(text, code_.uses_index());
+    compute_elements(text, program_, code_);
+    text.line("      t[", place(), "] = ", term(), ";");
+    text.line("    }");
+    if (!program_.outputs.empty()) {
+      if (shape_.vector) {
+        each_run(text, shape_);
+        locate_run(text);
+        code_.store_run(text);
+      } else {
+        each_element(text, shape_);
+        locate(text, true);
+        code_.store_element(text);
+      }
+      text.line("    }");
+    }
+    join(text);
+  }
+
+  /// As far as there are any, one by one.
+  void rest(Text& text) const {
+    text.line("    Term t[", kStepElements, "];");
+    each_pass(text, shape_);
+    code_.arrays(text, shape_.elements);
+    each_element(text, shape_);
+    locate(text, true);
+    text.line("      const bool inside = r < end;");
+    code_.load_element(text, reduced_, Bounds::checked);
+    text.line("    }");
+    each_element(text, shape_);
+    locate(text, code_.uses_index());
+    compute_elements(text, program_, code_);
+    text.line("      t[", place(), "] = r < end ? ", term(), " : ",
+              rule_.indexed ? "nothing" : "(Term)nothing", ";");
+    text.line("    }");
+    if (!program_.outputs.empty()) {
+      each_element(text, shape_);
+      locate(text, true);
+      text.line("      if (r < end) {");
+      code_.store_element(text);
+      text.line("      }");
+      text.line("    }");
+    }
+    text.line("    }");
+    join(text);
+  }
+
+ private:
+  /// Which of the step's elements it is: element e of the only pass, or the one of pass n.
+  [[nodiscard]] const char* place() const { return shape_.passes == 1 ? "e" : "n"; }
+  /// Where it is in the row, and in memory.
+  void locate(Text& text, bool coordinates) const {
+    const std::string run = std::to_string(shape_.run);
+    text.line("      const long long r = start + ((", place(), " / ", run, ") * group + member) * ",
+              run, " + ", place(), " % ", run, ";");
+    if (!coordinates) return;
+    code_.split(text, reduced_, "r");
+    std::string index = "base";
+    for (const unsigned d : reduced_) {
+      index += " + c" + std::to_string(d) + " * step" + std::to_string(d);
+    }
+    text.line("      const long long i = ", index, ";");
+  }
+  void locate_run(Text& text) const {
+    text.line("      const long long r = start + (q * group + member) * ", shape_.run, ";");
+    text.line("      const long long i = base + r;");
+  }
+  [[nodiscard]] std::string term() const {
+    const std::string value = code_.value(program_.reduction->value);
+    return rule_.indexed ? "Term{" + cast_text(rule_.total, value) + ", r}"
+                         : cast_text(rule_.term, value);
+  }
+  void join(Text& text) const {
+    const std::string tree = tree_text(join_text(rule_));
+    text.line("    total = fb_join(total, ", rule_.indexed ? tree : cast_text(rule_.total, tree),
+              ");");
+  }
+
+  const Program& program_;
+  const KernelShape& shape_;
+  const ProgramText& code_;
+  const compute::ReduceRule& rule_;
+  const std::vector<unsigned>& reduced_;
+};
+
 void reduce_kernel(Text& text, const Program& program, const KernelShape& shape) {
   const ProgramText code(program, shape);
   const std::vector<unsigned> kept = dimensions(program, false);
   const std::vector<unsigned> reduced = dimensions(program, true);
   const compute::ReduceRule rule =
       rule_of(program.reduction->op, program.type_of(program.reduction->value));
-  const std::string join = join_text(rule);
 
   declare_reduction(text, rule, "");
   signature(text, program, shape);
   text.line("  __shared__ Sum fold[", kReduceThreads, "];");
-  text.block(R"(  __shared__ bool last;
-  const unsigned thread = threadIdx.x;
+  text.block(R"(  const unsigned thread = threadIdx.x;
   const unsigned group = 1u << a.group_log2, columns = 1u << a.columns_log2;
   const unsigned tiles = gridDim.x / a.splits;
   const unsigned tile = blockIdx.x % tiles, split = blockIdx.x / tiles;
@@ -248,88 +346,21 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   text.line("  const Sum nothing = ",
             rule.indexed ? "{" + identity + ", 0x7fffffffffffffffLL}" : identity, ";");
   text.line("  Sum total = nothing;");
-  text.line("  for (long long start = begin; start < end; start += group * ", kStepElements, ") {");
-  text.line("    Term t[", kStepElements, "];");
-  each_pass(text, shape);
-  code.arrays(text, shape.elements);
-
-  // The place of element e of batch n in the row, and in memory.
-  const std::string place = shape.passes == 1 ? "e" : "n";
-  const std::string run = std::to_string(shape.run);
-  const std::string r = "start + ((" + place + " / " + run + ") * group + member) * " + run +
-                        " + " + place + " % " + run;
-  const auto locate = [&](bool coordinates) {
-    text.line("      const long long r = ", r, ";");
-    if (!coordinates) return;
-    code.split(text, reduced, "r");
-    std::string index = "base";
-    for (const unsigned d : reduced) {
-      index += " + c" + std::to_string(d) + " * step" + std::to_string(d);
-    }
-    text.line("      const long long i = ", index, ";");
-  };
-
-  text.line("    const bool whole = ", shape.vector ? "a.vector && " : "", "start + group * ",
-            kStepElements, " <= end;");
-  text.line("    if (whole) {");
-  if (shape.vector) {
-    each_run(text, shape);
-    text.line("      const long long r = start + (q * group + member) * ", shape.run, ";");
-    text.line("      const long long i = base + r;");
-    code.split(text, reduced, "r");
-    code.load_run(text, reduced);
-  } else {
-    each_element(text, shape);
-    locate(true);
-    code.load_element(text, reduced, Bounds::known);
+  const RowSteps steps{program, shape, code, rule, reduced};
+  text.line("  const unsigned step = group * ", kStepElements, ";");
+  text.line("  long long start = begin;");
+  // Loops of their own: compilers do not always part them.
+  if (shape.elements > 1) {
+    if (shape.vector) text.line("  if (a.vector)");
+    text.line("  for (; start + step <= end; start += step) {");
+    steps.whole(text);
+    text.line("  }");
   }
-  text.line("    }");
-  text.line("    } else {");
-  each_element(text, shape);
-  locate(true);
-  text.line("      const bool inside = r < end;");
-  code.load_element(text, reduced, Bounds::checked);
-  text.line("    }");
-  text.line("    }");
-
-  each_element(text, shape);
-  locate(code.uses_index());
-  compute_elements(text, program, code);
-  const std::string value = code.value(program.reduction->value);
-  text.line(
-      "      t[", place, "] = r < end ? ",
-      rule.indexed ? "Term{" + cast_text(rule.total, value) + ", r}" : cast_text(rule.term, value),
-      " : ", rule.indexed ? "nothing" : "(Term)nothing", ";");
-  text.line("    }");
-
-  if (!program.outputs.empty()) {
-    if (shape.vector) {
-      text.line("    if (whole) {");
-      each_run(text, shape);
-      text.line("      const long long i = base + start + (q * group + member) * ", shape.run, ";");
-      code.store_run(text);
-      text.line("    }");
-      text.line("    } else {");
-    } else {
-      text.line("    {");
-    }
-    each_element(text, shape);
-    locate(true);
-    text.line("      if (r < end) {");
-    code.store_element(text);
-    text.line("      }");
-    text.line("    }");
-    text.line("    }");
-  }
-  text.line("    }");
-  text.line("    total = fb_join(total, ",
-            rule.indexed ? tree_text(join) : cast_text(rule.total, tree_text(join)), ");");
+  text.line("  for (; start < end; start += step) {");
+  steps.rest(text);
   text.line("  }");
 
-  text.block(kFoldThreads);
-  text.block(kFoldBlocks);
-  text.block(kFoldThreads);
-  text.line("  }");
+  text.block(kJoin);
   text.line("  if (member == 0 && here) {");
   finish_row(text, rule);
   text.line("  }");

@@ -25,7 +25,7 @@ Readiness CudaExecutor::run(const Program& program, const Binding& binding, cons
     return Readiness::not_ready;
   }
   if (program.reduction && launch.choices.plan.splits > 1) {
-    launch.choices.scratch = scratch_.reduction(stream);
+    launch.choices.partials = scratch_.reduction(stream);
   }
   ArgumentBuffer arguments(program, binding, launch.choices);
   enqueue(kernel, launch.blocks, launch.threads, arguments.data(), stream,

@@ -21,7 +21,7 @@ Readiness InterpretedExecutor::run(const Program& program, const Binding& bindin
   LaunchPlan& launch = plan.launch;
   if (launch.blocks == 0) return Readiness::done;
   if (program.reduction && launch.choices.plan.splits > 1) {
-    launch.choices.scratch = scratch_.reduction(stream);
+    launch.choices.partials = scratch_.reduction(stream);
   }
   InterpreterArguments arguments(program, bytecode, binding, plan);
   void* parameters[] = {arguments.data()};

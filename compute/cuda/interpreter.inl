@@ -9,6 +9,7 @@
 #include "compute/cuda/interpreter_places.inl"
 #include "compute/cuda/interpreter_operations.inl"
 #include "compute/cuda/interpreter_code.inl"
+#include "compute/cuda/blocks.inl"
 #include "compute/cuda/interpreter_reduce.inl"
 #include "compute/cuda/interpreter_joins.inl"
 

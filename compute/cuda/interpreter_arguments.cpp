@@ -189,8 +189,7 @@ void InterpreterArguments::put_reduction(const Program& program, const Binding& 
   head_.mean = rule.divides;
   const ReducePlan& plan = choices.plan;
   head_.result = binding.reduction;
-  head_.partials = choices.scratch.partials;
-  head_.tickets = static_cast<unsigned*>(choices.scratch.tickets);
+  head_.partials = static_cast<unsigned long long*>(choices.partials);
   head_.mailbox = reinterpret_cast<unsigned long long*>(binding.mailbox);
   head_.ticket = binding.ticket;
   head_.kept = plan.kept;

@@ -180,19 +180,22 @@ FB_FN void fb_reduce_typed(const Args& a) {
   }
   fb_fold_threads(tile, threads);
   if (a.head.splits > 1) {
-    FbTotal* const partials = (FbTotal*)a.head.partials;
+    const unsigned splits = a.head.splits, words = tile.template words<FbTotal>();
     FB_EACH_THREAD {
-      if (tile.member(thread) == 0) partials[tile.partial(tile.split, thread)] = fold[thread];
+      unsigned long long* const place = tile.template place<FbTotal>(thread);
+      if (tile.member(thread) == 0) fb_leave(place + tile.split * words, fold[thread]);
     }
-    if (!fb_arrive(tile)) return;
+    if (!tile.last()) return;
+    __syncthreads();
+    const auto join = [&](FbTotal x, FbTotal y) { return fb_join(a.head.join, x, y); };
     FB_EACH_THREAD {
-      FbTotal total = nothing;
-#pragma unroll 1
-      for (unsigned other = tile.member(thread); other < a.head.splits; other += tile.group) {
-        const volatile FbTotal* const left = partials + tile.partial(other, thread);
-        total = fb_join(a.head.join, total, FbTotal{left->bits, left->index});
+      unsigned long long* const place = tile.template place<FbTotal>(thread);
+      FbTotal own[1] = {nothing};
+      if (fb_has_last(splits, tile.member(thread), tile.group)) {
+        fb_collect(own, place + tile.split * words, 0, 1);
       }
-      fold[thread] = total;
+      fold[thread] = fb_join_blocks(own[0], nothing, place, words, splits, tile.member(thread),
+                                    tile.group, join);
     }
     fb_fold_threads(tile, threads);
   }

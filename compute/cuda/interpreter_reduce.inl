@@ -5,14 +5,15 @@
 template <typename Args>
 struct FbTile {
   const Args& a;
-  unsigned group, columns, tile, split, pitch;
+  unsigned group, columns, tiles, tile, split, pitch;
 
   explicit FB_FN_MEMBER FbTile(const Args& args)
       : a(args),
         group(1U << a.head.group_log2),
         columns(1U << a.head.columns_log2),
-        tile(blockIdx.x / a.head.splits),
-        split(blockIdx.x % a.head.splits),
+        tiles(gridDim.x / args.head.splits),
+        tile(blockIdx.x % tiles),
+        split(blockIdx.x / tiles),
         pitch(a.head.inner ? 1 : columns) {}
 
   FB_FN_MEMBER unsigned member(unsigned thread) const {
@@ -25,10 +26,17 @@ struct FbTile {
     return (long long)tile * columns + column(thread);
   }
   FB_FN_MEMBER bool here(unsigned thread) const { return row(thread) < a.head.kept; }
-  // Where a block leaves its total of a row.
-  FB_FN_MEMBER unsigned partial(unsigned split_of, unsigned thread) const {
-    const unsigned tiles = gridDim.x / a.head.splits;
-    return (split_of * tiles + tile) * columns + column(thread);
+  // Whether the row's total is complete in this block: it is the last of the row's, or the only one.
+  FB_FN_MEMBER bool last() const { return split + 1 == a.head.splits; }
+  // The words of a total where blocks leave them, of one chunk of all rows, and where those of this
+  // thread's row begin.
+  template <typename T>
+  FB_FN_MEMBER unsigned words() const {
+    return sizeof(FbWords<T>) / 4 * tiles * columns;
+  }
+  template <typename T>
+  FB_FN_MEMBER unsigned long long* place(unsigned thread) const {
+    return a.head.partials + sizeof(FbWords<T>) / 4 * (tile * columns + column(thread));
   }
 };
 
@@ -58,22 +66,6 @@ FB_FN void fb_walk_row(const FbTile<Args>& tile, unsigned thread, const FbSlots<
       take(place, acc, slot);
     }
   }
-}
-
-// Whether this block is the last one of its tile; then it sees what the others have left.
-template <typename Args>
-FB_FN bool fb_arrive(const FbTile<Args>& tile) {
-  __shared__ bool last;
-  const Args& a = tile.a;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicInc(a.head.tickets + tile.tile, a.head.splits - 1) == a.head.splits - 1;
-  }
-  __syncthreads();
-  if (!last) return false;
-  __threadfence();
-  return true;
 }
 
 // One store, so that the host sees both words or neither.
@@ -111,27 +103,21 @@ FB_FN void fb_finish(const FbTile<Args>& tile, typename FbSum<T>::Sum total) {
   const Args& a = tile.a;
   Sum* const fold = (Sum*)fb_sums();
   const unsigned thread = threadIdx.x, member = tile.member(thread);
-  const auto fold_threads = [&] {
-    fold[thread] = total;
-    for (unsigned half = tile.group >> 1; half > 0; half >>= 1) {
-      __syncthreads();
-      if (member < half) {
-        total = total + fold[thread + half * tile.pitch];
-        fold[thread] = total;
-      }
-    }
-  };
-  fold_threads();
+  const auto join = [](Sum x, Sum y) { return x + y; };
+  total = fb_fold(total, fold, member, tile.group, tile.pitch, join);
   if (a.head.splits > 1) {
-    Sum* const partials = (Sum*)a.head.partials;
-    if (member == 0) partials[tile.partial(tile.split, thread)] = total;
-    if (!fb_arrive(tile)) return;
-    total = 0;
-#pragma unroll 4
-    for (unsigned other = member; other < a.head.splits; other += tile.group) {
-      total = total + ((const volatile Sum*)partials)[tile.partial(other, thread)];
+    unsigned long long* const place = tile.template place<Sum>(thread);
+    const unsigned words = tile.template words<Sum>();
+    if (!tile.last()) {
+      if (member == 0) fb_leave(place + tile.split * words, total);
+      return;
     }
-    fold_threads();
+    if (member == 0) fold[thread] = total;
+    __syncthreads();
+    const Sum own = fold[thread - member * tile.pitch];
+    total = fb_join_blocks(own, (Sum)0, place, words, a.head.splits, member, tile.group, join);
+    __syncthreads();
+    total = fb_fold(total, fold, member, tile.group, tile.pitch, join);
   }
   if (member == 0 && tile.here(thread)) {
     typedef typename FbSum<T>::Result Result;

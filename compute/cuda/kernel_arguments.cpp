@@ -48,9 +48,7 @@ std::string declare_arguments(const Program& program) {
     const compute::ReduceRule rule =
         rule_of(program.reduction->op, program.type_of(program.reduction->value));
     text.line("  ", memory_name(rule.result), "* result;");
-    text.line("  ", reduction_total(rule), "* partials;");
-    text.line("  unsigned* tickets;");
-    text.line("  unsigned long long* mailbox;");
+    text.line("  unsigned long long *partials, *mailbox;");
     text.line("  long long kept, reduced, chunk;");
   } else {
     text.line("  long long count;");
@@ -104,8 +102,7 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
   if (program.reduction) {
     const ReducePlan& plan = choices.plan;
     put(binding.reduction);
-    put(choices.scratch.partials);
-    put(choices.scratch.tickets);
+    put(choices.partials);
     put(binding.mailbox);
     put(plan.kept);
     put(plan.reduced);

@@ -20,18 +20,12 @@ inline constexpr std::size_t kParameterBytes = 4096;
 inline constexpr compute::Limits kLimits{
     .max_ops = 216, .max_leaves = 30, .max_scalars = 192, .max_outputs = 8};
 
-/// Where a reduction finds its scratch memory; unused without a split.
-struct ReduceScratch {
-  void* partials = nullptr;
-  void* tickets = nullptr;
-};
-
 /// How a run goes through a kernel, decided for each launch and never part of the kernel.
 struct LaunchChoices {
   bool vector = false;       ///< 16-byte accesses are aligned, and runs end with a row
   std::uint32_t packed = 0;  ///< bit k: so are those of the strided leaf k, side by side in a row
   ReducePlan plan;           ///< with a reduction
-  ReduceScratch scratch;
+  void* partials = nullptr;  ///< scratch memory of a reduction that is split
 };
 
 /// The bytes of `struct Args`, in the order in which `declare_arguments` names the members:

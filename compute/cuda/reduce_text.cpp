@@ -69,14 +69,6 @@ void declare_reduction(Text& text, const compute::ReduceRule& rule, const std::s
             suffix, ";");
   text.line("FB_FN ", sum, " fb_join", suffix, "(", sum, " a, ", sum, " b) { return ", join,
             "(a, b); }");
-  text.line("FB_FN ", sum, " fb_left", suffix, "(const ", sum, "* p) {");
-  if (rule.indexed) {
-    text.line("  const volatile ", sum, "* const q = p;");
-    text.line("  return ", sum, "{q->value, q->index};");
-  } else {
-    text.line("  return *(const volatile ", sum, "*)p;");
-  }
-  text.line("}");
 }
 
 }  // namespace forebay::cuda

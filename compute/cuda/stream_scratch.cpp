@@ -7,22 +7,21 @@ namespace forebay::cuda {
 namespace {
 
 constexpr std::size_t kPartialBytes = std::size_t{kSplitPartials} * kMostPartial;
-constexpr std::size_t kTicketBytes = std::size_t{kSplitBlocks} * 4;
 
 }  // namespace
 
-ReduceScratch StreamScratch::reduction(const Stream& stream) {
+void* StreamScratch::reduction(const Stream& stream) {
   Entry& mine = entry(stream);
   if (mine.reduction == nullptr) {
-    std::shared_ptr<void> memory = allocate(kPartialBytes + kTicketBytes, stream);
+    std::shared_ptr<void> memory = allocate(kPartialBytes, stream);
     const driver::CudaApi& api = device_.api();
     check(api,
-          api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(memory.get()) + kPartialBytes, 0,
-                               kSplitBlocks, static_cast<CUstream>(stream.native())),
+          api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(memory.get()), 0, kPartialBytes / 4,
+                               static_cast<CUstream>(stream.native())),
           "cuMemsetD32Async");
     mine.reduction = std::move(memory);
   }
-  return {mine.reduction.get(), static_cast<std::byte*>(mine.reduction.get()) + kPartialBytes};
+  return mine.reduction.get();
 }
 
 void* StreamScratch::workspace(const Stream& stream) {

@@ -24,9 +24,9 @@ class StreamScratch {
   StreamScratch(const StreamScratch&) = delete;
   StreamScratch& operator=(const StreamScratch&) = delete;
 
-  /// For reductions that are split: kSplitPartials totals of up to kMostPartial bytes, and
-  /// kSplitBlocks tickets that are 0 between launches. Throws OutOfMemory, DriverError.
-  [[nodiscard]] ReduceScratch reduction(const Stream& stream);
+  /// For reductions that are split: kSplitPartials totals of up to kMostPartial bytes, 0 between
+  /// launches. Throws OutOfMemory, DriverError.
+  [[nodiscard]] void* reduction(const Stream& stream);
   /// For matrix products: `matmul.workspace_bytes`. Throws OutOfMemory.
   [[nodiscard]] void* workspace(const Stream& stream);
   /// Owns what the stream has so far, with the others that do: for graphs, whose kernels use it

@@ -196,11 +196,11 @@ TEST_CASE("scratch memory that a graph shares stays when its stream's turn is ov
   std::shared_ptr<void> shared;
   {
     cuda::StreamScratch scratch(*cuda.device);
-    const void* const mine = scratch.reduction(cuda.stream).partials;
+    const void* const mine = scratch.reduction(cuda.stream);
     shared = scratch.share(cuda.stream);
     for (std::size_t i = 0; i < cuda::StreamScratch::kStreams; ++i) {
       const Stream other = cuda.device->create_stream();
-      CHECK(scratch.reduction(other).partials != mine);
+      CHECK(scratch.reduction(other) != mine);
     }
     CHECK(cuda.live_blocks() == before + cuda::StreamScratch::kStreams + 1);
   }

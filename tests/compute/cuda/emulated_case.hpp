@@ -30,25 +30,27 @@ struct AlignedBytes {
   std::size_t offset;
 };
 
-/// Scratch memory of a reduction as a stream's: tickets that are 0, totals of what was before, and
-/// a mark behind the last one.
+/// Scratch memory of a reduction as a stream's: 0, and a mark behind the last total.
 class Scratch {
  public:
-  [[nodiscard]] cuda::ReduceScratch of(const cuda::ReducePlan& plan) {
-    partials_.assign(plan.partials() * cuda::kMostPartial + 1, kMark);
-    return {partials_.data(), tickets_.data()};
+  [[nodiscard]] void* of(const cuda::ReducePlan& plan) {
+    partials_.assign(plan.partials() * kWords + 1, 0);
+    partials_.back() = kMark;
+    return partials_.data();
   }
   /// Empty, or what a run did not leave as it should.
   [[nodiscard]] std::string check() const {
-    if (!partials_.empty() && partials_.back() != kMark) return "written behind the totals";
-    const bool idle = std::all_of(tickets_.begin(), tickets_.end(), [](auto t) { return t == 0; });
-    return idle ? "" : "a ticket is not 0 again";
+    if (partials_.empty()) return "";
+    if (partials_.back() != kMark) return "written behind the totals";
+    const bool idle =
+        std::all_of(partials_.begin(), partials_.end() - 1, [](auto word) { return word == 0; });
+    return idle ? "" : "what blocks left is not 0 again";
   }
 
  private:
-  static constexpr std::byte kMark{0x7e};
-  std::vector<std::byte> partials_;
-  std::vector<std::uint32_t> tickets_ = std::vector<std::uint32_t>(cuda::kSplitBlocks, 0);
+  static constexpr std::size_t kWords = cuda::kMostPartial / sizeof(std::uint64_t);
+  static constexpr std::uint64_t kMark = 0x7e;
+  std::vector<std::uint64_t> partials_;
 };
 
 /// What a kernel has left: the outputs, then the reduction.
@@ -81,9 +83,7 @@ class EmulatedCase {
   EmulatedCase(const EmulatedCase&) = delete;
   EmulatedCase& operator=(const EmulatedCase&) = delete;
 
-  [[nodiscard]] cuda::ReduceScratch scratch(const cuda::ReducePlan& plan) {
-    return scratch_.of(plan);
-  }
+  [[nodiscard]] void* scratch(const cuda::ReducePlan& plan) { return scratch_.of(plan); }
   [[nodiscard]] Outcome outcome() const {
     Outcome outcome{.buffers = {}, .mailbox = mailbox_};
     for (const AlignedBytes& output : outputs_) outcome.buffers.push_back(output.back());

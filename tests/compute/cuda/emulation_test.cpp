@@ -24,11 +24,13 @@ cuda::LaunchPlan check_emulated(const std::string& name, const ProgramCase& data
   EmulatedCase run(data);
   const cuda::KernelShape shape = cuda::kernel_shape(data.program());
   cuda::LaunchPlan launch = cuda::plan_launch(data.program(), shape, run.binding, 132);
-  launch.choices.scratch = run.scratch(launch.choices.plan);
+  launch.choices.partials = run.scratch(launch.choices.plan);
   cuda::ArgumentBuffer arguments(data.program(), run.binding, launch.choices);
   REQUIRE(arguments.size() == kernel->argument_bytes);
   if (launch.blocks != 0) {
-    emulate(launch.blocks, launch.threads, [&] { kernel->thread(arguments.data()); });
+    emulate(
+        launch.blocks, launch.threads, [&] { kernel->thread(arguments.data()); },
+        launch.choices.plan.waiting());
   }
   CHECK(run.check() == "");
   return launch;
@@ -157,10 +159,12 @@ TEST_CASE("a sum has the same bits wherever its data lies and whatever was fused
     binding.reduction = &result;
     cuda::LaunchPlan launch = cuda::plan_launch(program, cuda::kernel_shape(program), binding, 132);
     Scratch scratch;
-    launch.choices.scratch = scratch.of(launch.choices.plan);
+    launch.choices.partials = scratch.of(launch.choices.plan);
     cuda::ArgumentBuffer arguments(program, binding, launch.choices);
-    emulate(launch.blocks, launch.threads,
-            [&] { emulated_kernel(name.c_str())->thread(arguments.data()); });
+    emulate(
+        launch.blocks, launch.threads,
+        [&] { emulated_kernel(name.c_str())->thread(arguments.data()); },
+        launch.choices.plan.waiting());
     return result;
   };
   std::mt19937 random(5);

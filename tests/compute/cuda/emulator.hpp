@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 namespace forebay::test {
@@ -13,6 +14,8 @@ struct Index {
 extern Index threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
 inline void __threadfence() {}
+/// Every thread of the block calls it.
+unsigned __shfl_down_sync(unsigned mask, unsigned value, unsigned distance);
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
   unsigned result = 0;
@@ -24,15 +27,12 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
 }
-inline unsigned atomicInc(unsigned* place, unsigned limit) {
-  const unsigned old = *place;
-  *place = old >= limit ? 0 : old + 1;
-  return old;
-}
 
 /// Runs `thread` for every thread of the grid. Blocks come in an order of their own, so that a
-/// result that depends on the order shows.
-void emulate(unsigned blocks, unsigned threads, const std::function<void()>& thread);
+/// result that depends on the order shows; but for the last `waiting` ones, which wait for others
+/// and come behind them.
+void emulate(unsigned blocks, unsigned threads, const std::function<void()>& thread,
+             unsigned waiting = 0);
 
 /// A generated kernel, compiled as C++.
 struct EmulatedKernel {

@@ -23,17 +23,19 @@ class EmulatedExecutor final : public compute::Executor {
     cuda::InterpreterPlan plan =
         cuda::plan_interpretation(program, bytecode, binding, 132, cuda::kLeastSharedLimit);
     if (plan.launch.blocks == 0) return compute::Readiness::done;
-    partials_.resize(plan.launch.choices.plan.partials() * cuda::kMostPartial + 1);
-    plan.launch.choices.scratch = {partials_.data(), tickets_.data()};
+    const cuda::ReducePlan& reduction = plan.launch.choices.plan;
+    partials_.resize(std::max(partials_.size(),
+                              reduction.partials() * cuda::kMostPartial / sizeof(std::uint64_t)));
+    plan.launch.choices.partials = partials_.data();
     cuda::InterpreterArguments arguments(program, bytecode, binding, plan);
-    emulate(plan.launch.blocks, plan.launch.threads,
-            [&] { interpret_thread(plan.kernel, arguments.data()); });
+    emulate(
+        plan.launch.blocks, plan.launch.threads,
+        [&] { interpret_thread(plan.kernel, arguments.data()); }, reduction.waiting());
     return compute::Readiness::done;
   }
 
  private:
-  std::vector<std::byte> partials_;
-  std::vector<std::uint32_t> tickets_ = std::vector<std::uint32_t>(cuda::kSplitBlocks, 0);
+  std::vector<std::uint64_t> partials_;  // 0 between runs
 };
 
 /// But for programs, the host's.

@@ -46,10 +46,11 @@ Interpreted interpret(const ProgramCase& data, How how = How::planned) {
   if (how == How::typed && small) plan.kernel = reduces ? Kernel::reduce_typed : Kernel::map_typed;
   if (how == How::large) plan.kernel = reduces ? Kernel::reduce_large : Kernel::map_large;
   if (plan.launch.blocks == 0) return result;
-  plan.launch.choices.scratch = run.scratch(plan.launch.choices.plan);
+  plan.launch.choices.partials = run.scratch(plan.launch.choices.plan);
   cuda::InterpreterArguments arguments(data.program(), bytecode, run.binding, plan);
-  emulate(plan.launch.blocks, plan.launch.threads,
-          [&] { interpret_thread(plan.kernel, arguments.data()); });
+  emulate(
+      plan.launch.blocks, plan.launch.threads,
+      [&] { interpret_thread(plan.kernel, arguments.data()); }, plan.launch.choices.plan.waiting());
   CHECK(run.check() == "");
   result.outcome = run.outcome();
   return result;
@@ -61,9 +62,11 @@ Outcome run_generated(const std::string& name, const ProgramCase& data) {
   EmulatedCase run(data);
   cuda::LaunchPlan launch =
       cuda::plan_launch(data.program(), cuda::kernel_shape(data.program()), run.binding, 132);
-  launch.choices.scratch = run.scratch(launch.choices.plan);
+  launch.choices.partials = run.scratch(launch.choices.plan);
   cuda::ArgumentBuffer arguments(data.program(), run.binding, launch.choices);
-  emulate(launch.blocks, launch.threads, [&] { kernel->thread(arguments.data()); });
+  emulate(
+      launch.blocks, launch.threads, [&] { kernel->thread(arguments.data()); },
+      launch.choices.plan.waiting());
   return run.outcome();
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("parameters hold sizes, which the declaration does not") {
   binding.leaves = {&source};
   binding.outputs = {&target};
   binding.strides = {{}};
-  ArgumentBuffer arguments(program, binding, {.vector = true, .plan = {}, .scratch = {}});
+  ArgumentBuffer arguments(program, binding, {.vector = true, .plan = {}});
   struct {
     const void* leaf;
     void* output;

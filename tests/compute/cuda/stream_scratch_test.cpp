@@ -9,17 +9,15 @@
 using namespace forebay;
 using namespace forebay::test;
 
-TEST_CASE("a stream keeps its scratch memory, with tickets at zero") {
+TEST_CASE("a stream keeps its scratch memory, which begins as zeros") {
   FakeCuda cuda;
   cuda::StreamScratch scratch(*cuda.device);
-  const cuda::ReduceScratch first = scratch.reduction(cuda.stream);
-  const auto* const tickets = static_cast<const std::uint32_t*>(first.tickets);
-  CHECK(std::count(tickets, tickets + cuda::kSplitBlocks, 0U) ==
-        std::ptrdiff_t{cuda::kSplitBlocks});
-  CHECK(static_cast<std::byte*>(first.tickets) - static_cast<std::byte*>(first.partials) ==
-        std::ptrdiff_t{cuda::kSplitPartials} * cuda::kMostPartial);
+  const void* const first = scratch.reduction(cuda.stream);
+  constexpr std::size_t kWords = std::size_t{cuda::kSplitPartials} * cuda::kMostPartial / 4;
+  const auto* const words = static_cast<const std::uint32_t*>(first);
+  CHECK(std::count(words, words + kWords, 0U) == std::ptrdiff_t{kWords});
   const std::uint64_t live = cuda.live_blocks();
-  CHECK(scratch.reduction(cuda.stream).partials == first.partials);
+  CHECK(scratch.reduction(cuda.stream) == first);
   CHECK(scratch.workspace(cuda.stream) == scratch.workspace(cuda.stream));
   CHECK(cuda.live_blocks() == live + 1);
 }
@@ -29,11 +27,11 @@ TEST_CASE("streams do not share, and only so many have scratch memory") {
   const std::uint64_t before = cuda.live_blocks();
   {
     cuda::StreamScratch scratch(*cuda.device);
-    const void* const first = scratch.reduction(cuda.stream).partials;
+    const void* const first = scratch.reduction(cuda.stream);
     std::vector<const void*> seen = {first};
     for (int i = 0; i < 40; ++i) {
       const Stream stream = cuda.device->create_stream();
-      seen.push_back(scratch.reduction(stream).partials);
+      seen.push_back(scratch.reduction(stream));
       CHECK(seen[seen.size() - 1] != seen[seen.size() - 2]);
     }
     CHECK(scratch.streams() == cuda::StreamScratch::kStreams);
@@ -49,5 +47,5 @@ TEST_CASE("a failed start leaves nothing behind and can be tried again") {
   cuda.driver.fail("cuMemsetD32Async", 1, CUDA_ERROR_INVALID_VALUE);
   CHECK_THROWS_AS(scratch.reduction(cuda.stream), DriverError);
   CHECK(cuda.live_blocks() == before);
-  CHECK(scratch.reduction(cuda.stream).partials != nullptr);
+  CHECK(scratch.reduction(cuda.stream) != nullptr);
 }
