@@ -31,8 +31,9 @@ if(FOREBAY_SANITIZE)
 endif()
 
 # Most of compiling is reading headers. Those of the standard library that nearly every file includes
-# are read once for all modules; and where FOREBAY_UNITY is asked for, sanitised builds, in which
-# nobody edits, compile several files as one: names in unnamed namespaces differ there.
+# are read once for all modules; and where nobody edits, several files are compiled as one: the tests
+# where FOREBAY_UNITY_TESTS asks for it, in sanitised builds the modules too that have such tests.
+# Names in unnamed namespaces differ there.
 set(empty_source ${PROJECT_BINARY_DIR}/empty.cpp)
 file(CONFIGURE OUTPUT ${empty_source} CONTENT "")
 add_library(forebay_standard_headers OBJECT ${empty_source})
@@ -42,10 +43,10 @@ target_precompile_headers(forebay_standard_headers PRIVATE
   <algorithm> <array> <atomic> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional>
   <string> <string_view> <unordered_map> <utility> <vector>)
 set(CMAKE_UNITY_BUILD OFF)  # whatever a project around this one asks for
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 set(FOREBAY_UNITY OFF)
 if(FOREBAY_SANITIZE)
   set(FOREBAY_UNITY ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 endif()
 
 # forebay_module(NAME SOURCES … HEADERS … [DEPENDS targets that users see] [PRIVATE targets])

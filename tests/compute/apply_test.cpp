@@ -1,5 +1,6 @@
 #include "compute/apply.hpp"
 
+#include "tests/compute/all_types.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -16,10 +17,8 @@ Tensor of(const Host& host, DType type, const Dims& shape = {2}) {
 
 TEST_CASE("types of tensors with dimensions are promoted") {
   const Host host;
-  constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                              DType::i64, DType::i32, DType::u8,  DType::boolean};
-  for (const DType a : kTypes) {
-    for (const DType b : kTypes) {
+  for (const DType a : kAllTypes) {
+    for (const DType b : kAllTypes) {
       CHECK((of(host, a) + of(host, b)).dtype() == promote(a, b));
     }
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/compute/all_types.hpp"
 #include "tests/compute/host/loops_check.hpp"
 
 using namespace forebay;
@@ -55,10 +56,8 @@ TEST_CASE("equal types are copied bit by bit") {
 }
 
 TEST_CASE("every type becomes every other as a program casts it") {
-  constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                              DType::i64, DType::i32, DType::u8,  DType::boolean};
-  for (const DType from : kTypes) {
-    for (const DType to : kTypes) {
+  for (const DType from : testing::kAllTypes) {
+    for (const DType to : testing::kAllTypes) {
       // More than a block, so that the second one begins where it should.
       const auto values = testing::values_of(from, 2100);
       std::vector<std::byte> target(values.size() * size_of(to));

@@ -5,14 +5,12 @@
 #include <limits>
 #include <random>
 
+#include "tests/compute/all_types.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
 
 namespace {
-
-constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                            DType::i64, DType::i32, DType::u8,  DType::boolean};
 
 half half_of(std::uint16_t bits) {
   half value;
@@ -37,7 +35,7 @@ TEST_CASE("types know their size, name and category") {
 }
 
 TEST_CASE("promotion is PyTorch's table") {
-  // Rows and columns in the order of kTypes.
+  // Rows and columns in the order of testing::kAllTypes.
   const char* const table[] = {
       "f64 f64 f64 f64 f64 f64 f64 f64",  "f64 f32 f32 f32 f32 f32 f32 f32",
       "f64 f32 f16 f32 f16 f16 f16 f16",  "f64 f32 f32 bf16 bf16 bf16 bf16 bf16",
@@ -45,8 +43,8 @@ TEST_CASE("promotion is PyTorch's table") {
       "f64 f32 f16 bf16 i64 i32 u8 u8",   "f64 f32 f16 bf16 i64 i32 u8 bool"};
   for (std::size_t a = 0; a < 8; ++a) {
     std::string row;
-    for (const DType b : kTypes) {
-      row += (row.empty() ? "" : " ") + std::string(to_string(promote(kTypes[a], b)));
+    for (const DType b : testing::kAllTypes) {
+      row += (row.empty() ? "" : " ") + std::string(to_string(promote(testing::kAllTypes[a], b)));
     }
     CHECK(row == table[a]);
   }

@@ -10,8 +10,6 @@ using namespace forebay::testing;
 namespace {
 
 using Int = std::int32_t;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr Int kMin = std::numeric_limits<Int>::min();
 constexpr Int kMax = std::numeric_limits<Int>::max();
 

@@ -1,5 +1,6 @@
 #include "compute/fold.hpp"
 
+#include "tests/compute/all_types.hpp"
 #include "tests/compute/host/loops_check.hpp"
 #include "tests/compute/support.hpp"
 
@@ -8,14 +9,12 @@ using namespace forebay::compute;
 using namespace forebay::testing;
 
 TEST_CASE("constants fold to what the prelude gives") {
-  constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                              DType::i64, DType::i32, DType::u8,  DType::boolean};
   int checked = 0;
   for (int number = 0; number < kOpCount; ++number) {
     const Op op = static_cast<Op>(number);
     const OpKind kind = kind_of(op);
     if (kind == OpKind::choose || kind == OpKind::draw_32 || kind == OpKind::draw_64) continue;
-    for (const DType type : kTypes) {
+    for (const DType type : kAllTypes) {
       if (!has_type(op, type)) continue;
       const auto values = values_of(type, 30);
       for (const std::uint64_t a : values) {

@@ -11,8 +11,8 @@ using namespace forebay::testing;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf64 = std::numeric_limits<double>::infinity();
+constexpr double kNan64 = std::numeric_limits<double>::quiet_NaN();
 
 /// The distance from `exact` in units of the last place that a result of `digits` bits has there.
 long double units(long double result, long double exact, int digits, int least) {
@@ -132,8 +132,9 @@ TEST_CASE("powers and angles are as exact as their page says") {
 
 TEST_CASE("edges of functions are those of the C library") {
   const Host host;
-  const std::vector<double> edges{0.0,  -0.0, 1.0,   -1.0, 0.5,   -0.5,   2.0,     -2.0, 3.0,
-                                  -3.0, kInf, -kInf, kNan, 1e308, 5e-324, -5e-324, 1e20, -1e20};
+  const std::vector<double> edges{0.0,    -0.0,  1.0,    -1.0,    0.5,    -0.5,
+                                  2.0,    -2.0,  3.0,    -3.0,    kInf64, -kInf64,
+                                  kNan64, 1e308, 5e-324, -5e-324, 1e20,   -1e20};
   const auto n = static_cast<std::int64_t>(edges.size());
   const Tensor x = from_host<double>(edges, {n}, host.device);
   const auto close = [](double got, double want) {
@@ -182,11 +183,12 @@ TEST_CASE("edges of functions are those of the C library") {
     }
   }
   // The limits of the others.
-  const Tensor ends = from_host<double>(std::vector<double>{-kInf, kInf, kNan}, {3}, host.device);
-  CHECK(same(sigmoid(ends).to_host<double>(), std::vector<double>{0, 1, kNan}));
-  CHECK(same(silu(ends).to_host<double>(), std::vector<double>{-0.0, kInf, kNan}));
-  CHECK(same(gelu(ends).to_host<double>(), std::vector<double>{-0.0, kInf, kNan}));
-  CHECK(same(softplus(ends).to_host<double>(), std::vector<double>{0, kInf, kNan}));
+  const Tensor ends =
+      from_host<double>(std::vector<double>{-kInf64, kInf64, kNan64}, {3}, host.device);
+  CHECK(same(sigmoid(ends).to_host<double>(), std::vector<double>{0, 1, kNan64}));
+  CHECK(same(silu(ends).to_host<double>(), std::vector<double>{-0.0, kInf64, kNan64}));
+  CHECK(same(gelu(ends).to_host<double>(), std::vector<double>{-0.0, kInf64, kNan64}));
+  CHECK(same(softplus(ends).to_host<double>(), std::vector<double>{0, kInf64, kNan64}));
   CHECK(std::isnan(sin(full({1}, 3e9, host.device)).item<double>()));
 }
 
@@ -253,10 +255,10 @@ TEST_CASE("reals divide by Python's rule") {
   check(1, 0.1, 9, 0.09999999999999995);
   check(-1, 3, -1, 2);
   check(0.0, -3, -0.0, -0.0);
-  check(5, kInf, 0, 5);
-  check(-5, kInf, -1, kInf);
-  check(1, 0, kInf, kNan);
-  check(0, 0, kNan, kNan);
+  check(5, kInf64, 0, 5);
+  check(-5, kInf64, -1, kInf64);
+  check(1, 0, kInf64, kNan64);
+  check(0, 0, kNan64, kNan64);
 }
 
 TEST_CASE("integer powers wrap") {
@@ -338,8 +340,8 @@ TEST_CASE("tests of numbers") {
   const Host host;
   using V = std::vector<bool>;
   for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    const Tensor x =
-        from_host<double>(std::vector<double>{0, -1e30, kInf, -kInf, kNan}, {5}, host.device, type);
+    const Tensor x = from_host<double>(std::vector<double>{0, -1e30, kInf64, -kInf64, kNan64}, {5},
+                                       host.device, type);
     const bool narrow = type == DType::f16;  // where -1e30 is infinite
     CHECK(isnan(x).to_host<bool>() == V{false, false, false, false, true});
     CHECK(isinf(x).to_host<bool>() == V{false, narrow, true, true, false});

@@ -2,6 +2,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/compute/all_types.hpp"
 #include "tests/compute/reference.hpp"
 #include "tests/compute/support.hpp"
 
@@ -10,10 +11,6 @@ using namespace forebay::testing;
 
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                            DType::i64, DType::i32, DType::u8,  DType::boolean};
 using Whole = std::vector<std::int64_t>;
 
 // Small whole numbers, which every type but booleans holds exactly.
@@ -30,7 +27,7 @@ TEST_CASE("every reduction of every type along every axis agrees with a plain lo
   const Host host;
   const Dims shape{7, 40, 33};
   const auto values = numbers(7 * 40 * 33);
-  for (const DType type : kTypes) {
+  for (const DType type : kAllTypes) {
     const Tensor t = from_host<double>(values, shape, host.device, type);
     for (int axis = 0; axis < 3; ++axis) {
       INFO(to_string(type) << " along " << axis);
@@ -91,7 +88,7 @@ TEST_CASE("every reduction of every type along every axis agrees with a plain lo
 
 TEST_CASE("results have PyTorch's types") {
   const Host host;
-  for (const DType type : kTypes) {
+  for (const DType type : kAllTypes) {
     const Tensor t = ones({3}, host.device, type).eval();
     const bool real = category_of(type) == Category::real;
     CHECK(t.sum().dtype() == (real ? type : DType::i64));

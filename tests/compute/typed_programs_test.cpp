@@ -3,15 +3,13 @@
 #include <random>
 
 #include "forebay/compute/math.hpp"
+#include "tests/compute/all_types.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
 using namespace forebay::testing;
 
 namespace {
-
-constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                            DType::i64, DType::i32, DType::u8,  DType::boolean};
 
 // To `bits` significant bits, none below 2^least, and infinite from 2^most on.
 double rounded_to(double value, int bits, int least, int most) {
@@ -68,9 +66,9 @@ struct Value {
   std::vector<double> numbers;
 };
 
-class Game {
+class TypedGame {
  public:
-  Game(const Host& host, unsigned seed) : host_(host), random_(seed) {}
+  TypedGame(const Host& host, unsigned seed) : host_(host), random_(seed) {}
 
   void play() {
     for (int i = 0; i < 4; ++i) values_.push_back(fresh());
@@ -91,7 +89,7 @@ class Game {
   std::size_t below(std::size_t n) { return random_() % n; }
 
   Value fresh() {
-    const DType type = kTypes[below(8)];
+    const DType type = kAllTypes[below(8)];
     std::vector<double> numbers;
     for (int i = 0; i < kCount; ++i) {
       const double raw = (static_cast<double>(below(2001)) - 1000) / 32;
@@ -140,7 +138,7 @@ class Game {
         return combined(where(greater(a.tensor, b.tensor), a.tensor, b.tensor), in, in, a, b,
                         [](double x, double y) { return x > y ? x : y; });
       case 5: {
-        const DType to = kTypes[below(8)];
+        const DType to = kAllTypes[below(8)];
         Value value{a.tensor.to(to), to, {}};
         for (const double x : a.numbers) value.numbers.push_back(cast(x, a.type, to));
         return value;
@@ -170,6 +168,6 @@ TEST_CASE("random expressions over all types agree with a reference in f64") {
   const Host host;
   for (unsigned seed = 0; seed < 300; ++seed) {
     INFO("seed " << seed);
-    Game(host, seed).play();
+    TypedGame(host, seed).play();
   }
 }

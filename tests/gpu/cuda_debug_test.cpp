@@ -13,8 +13,6 @@ using pool::Misuse;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 Config debugging() {
   Config config;
   for (pool::PoolConfig* of : {&config.pool, &config.pinned}) {

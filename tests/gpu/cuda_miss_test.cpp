@@ -15,7 +15,6 @@ using namespace forebay::test;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kHandle = 32 * kMiB;
 constexpr std::size_t kBuffer = 2 * kHandle;
 constexpr std::size_t kVictim = 8 * kHandle;

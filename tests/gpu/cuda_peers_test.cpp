@@ -14,8 +14,6 @@ using namespace forebay::test;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 /// Turns the exporter's words into the importer's, where they stand.
 constexpr const char* kKernel = R"(
 extern "C" __global__ void turn(unsigned* block, unsigned long long words, unsigned change) {

@@ -15,8 +15,6 @@ using namespace forebay::test;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 /// Stamps blocks, slowly enough that streams run far apart, and counts words that lost their stamp.
 constexpr const char* kStamps = R"(
 extern "C" __global__ void stamp(unsigned* block, unsigned long long words, unsigned value,

@@ -11,8 +11,6 @@ using namespace forebay::test;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 std::shared_ptr<cuda::CudaDevice> open_exporting() {
   Config config;
   config.pool.export_as = pool::PoolExport::fd;

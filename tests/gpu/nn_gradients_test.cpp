@@ -20,7 +20,7 @@ TEST_CASE("training on a device leaves no history behind") {
   FOREBAY_REQUIRE_DEVICE();
   Runtime runtime = Runtime::create(test::device_config());
   Device& device = runtime.device("cuda");
-  testing::check_drop_orders(device);
+  testing::check_module_drop_orders(device);
   testing::check_training_without_history(device, 120);
 }
 

@@ -221,7 +221,7 @@ inline void check_captured_training_without_history(Device& device, int replays)
 }
 
 /// Network, optimizer, loss and data dropped in every order.
-inline void check_drop_orders(Device& device) {
+inline void check_module_drop_orders(Device& device) {
   const Footprint before(device);
   std::vector<int> order{0, 1, 2, 3};
   do {

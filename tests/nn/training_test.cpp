@@ -14,7 +14,7 @@ TEST_CASE("re-creating a network beside another leaves nothing behind and change
 
 TEST_CASE("parts of a network can be dropped in any order") {
   Runtime runtime = Runtime::create();
-  testing::check_drop_orders(runtime.device("host"));
+  testing::check_module_drop_orders(runtime.device("host"));
 }
 
 TEST_CASE("a training step of four layers costs at most 28 launches and no new table") {

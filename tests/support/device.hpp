@@ -1,6 +1,7 @@
 // Tests that need a CUDA device are skipped without one, and fail where one is promised.
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -10,6 +11,8 @@
 #include "tests/support/catch.hpp"
 
 namespace forebay::test {
+
+inline constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 /// Why no CUDA device can be used here; empty if one can.
 [[nodiscard]] inline std::string why_no_device() {

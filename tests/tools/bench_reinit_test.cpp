@@ -11,7 +11,7 @@ using forebay::tools::JsonDocument;
 
 namespace {
 
-std::vector<std::string> small(std::vector<std::string> more) {
+std::vector<std::string> small_reinit(std::vector<std::string> more) {
   std::vector<std::string> words = {"bench", "reinit", "--device", "host", "--inner-steps", "1"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -24,8 +24,8 @@ TEST_CASE("reinit prints a line for each iteration and writes JSON with every ke
   const std::string file = folder.file("result.json");
   const std::string dump = folder.file("stats.json");
   const Outcome outcome =
-      run_forebay(small({"--mode", "climb", "--iters", "14", "--jitter", "--drop-order", "random",
-                         "--json", file, "--stats", dump}));
+      run_forebay(small_reinit({"--mode", "climb", "--iters", "14", "--jitter", "--drop-order",
+                                "random", "--json", file, "--stats", dump}));
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK(forebay::test::lines(outcome.out) == 14);
@@ -59,7 +59,8 @@ TEST_CASE("reinit prints a line for each iteration and writes JSON with every ke
 
 TEST_CASE("losses are bit for bit the same in flat and climb") {
   const auto loss = [](const char* mode) {
-    const Outcome outcome = run_forebay(small({"--mode", mode, "--iters", "4", "--json", "-"}));
+    const Outcome outcome =
+        run_forebay(small_reinit({"--mode", mode, "--iters", "4", "--json", "-"}));
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);
     return JsonDocument(outcome.out, "output").json("/loss");
@@ -72,7 +73,8 @@ TEST_CASE("losses are bit for bit the same in flat and climb") {
 TEST_CASE("pairs run children of their own and judge them") {
   const Folder folder;
   const std::string file = folder.file("pairs.json");
-  const Outcome outcome = run_forebay(small({"--pairs", "10", "--iters", "12", "--json", file}));
+  const Outcome outcome =
+      run_forebay(small_reinit({"--pairs", "10", "--iters", "12", "--json", file}));
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK(forebay::test::lines(outcome.out) == 11);
@@ -97,7 +99,7 @@ TEST_CASE("pairs run children of their own and judge them") {
 
 TEST_CASE("reinit refuses bad words in one line") {
   const auto refused = [](const std::vector<std::string>& more, int code, const std::string& says) {
-    const Outcome outcome = run_forebay(small(more));
+    const Outcome outcome = run_forebay(small_reinit(more));
     INFO(outcome.err);
     CHECK(outcome.code == code);
     CHECK(outcome.out.empty());

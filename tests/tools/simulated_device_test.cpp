@@ -4,10 +4,9 @@
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
-using forebay::tools::SimulatedDevice;
 
 TEST_CASE("a simulated device gives more memory than any machine has") {
-  const auto device = SimulatedDevice::open({});
+  const auto device = tools::SimulatedDevice::open({});
   const pool::StreamId stream = device->default_stream().id();
   std::vector<void*> blocks;
   for (int i = 0; i < 8; ++i) {
@@ -25,7 +24,7 @@ TEST_CASE("a simulated device gives more memory than any machine has") {
 TEST_CASE("a simulated device refuses keys that need memory, with the way to some") {
   const auto refusal = [](const Config& config) -> std::string {
     try {
-      static_cast<void>(SimulatedDevice::open(config));
+      static_cast<void>(tools::SimulatedDevice::open(config));
     } catch (const ConfigError& error) {
       return error.what();
     }
@@ -43,11 +42,11 @@ TEST_CASE("a simulated device refuses keys that need memory, with the way to som
 TEST_CASE("the configuration's capacity is a simulated device's limit") {
   Config config;
   config.pool.capacity = std::size_t{1} << 30;
-  const auto device = SimulatedDevice::open(config);
+  const auto device = tools::SimulatedDevice::open(config);
   const pool::StreamId stream = device->default_stream().id();
   CHECK_THROWS_AS(device->pool().allocate(std::size_t{2} << 30, stream), OutOfMemory);
   void* block = device->pool().allocate(1000, stream);
-  CHECK(device->free_bytes() < SimulatedDevice::kTotal);
+  CHECK(device->free_bytes() < tools::SimulatedDevice::kTotal);
   device->pool().deallocate(block, stream);
   device->close();
   CHECK_THROWS_AS(device->create_stream(), ClosedError);

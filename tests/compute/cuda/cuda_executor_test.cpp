@@ -13,7 +13,7 @@ using compute::Program;
 
 namespace {
 
-struct Setting {
+struct ExecutorSetting {
   FakeCuda cuda{test::fake_config(), true};
   cuda::StreamScratch scratch{*cuda.device};
   cuda::CudaExecutor executor{*cuda.device, scratch, cuda.device->kernels(),
@@ -37,7 +37,7 @@ struct Setting {
 }  // namespace
 
 TEST_CASE("a program is compiled once, launched once a run, and takes scratch only for a split") {
-  Setting setting;
+  ExecutorSetting setting;
   const KernelCounters& counters = setting.cuda.device->counters().kernels;
   setting.run(1000, setting.cuda.stream);
   CHECK(counters.compiled == 1);
@@ -55,7 +55,7 @@ TEST_CASE("a program is compiled once, launched once a run, and takes scratch on
 }
 
 TEST_CASE("a program of the same structure elsewhere finds the compiled kernel") {
-  Setting setting;
+  ExecutorSetting setting;
   setting.run(1000, setting.cuda.stream);
   const Program copy = setting.sum;
   setting.sum = Program(copy);
@@ -74,7 +74,7 @@ TEST_CASE("a program of the same structure elsewhere finds the compiled kernel")
 }
 
 TEST_CASE("a failed launch names the kernel and the program") {
-  Setting setting;
+  ExecutorSetting setting;
   setting.run(1000, setting.cuda.stream);
   setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   std::string what;
@@ -90,7 +90,7 @@ TEST_CASE("a failed launch names the kernel and the program") {
 }
 
 TEST_CASE("a row program is one launch, by a kernel for the length of its rows") {
-  Setting setting;
+  ExecutorSetting setting;
   const KernelCounters& counters = setting.cuda.device->counters().kernels;
   float data[4] = {};
   const auto run = [&](std::int64_t rows, std::int64_t length) {

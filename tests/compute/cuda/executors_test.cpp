@@ -81,8 +81,8 @@ const std::string& some_cubin() {
 }
 
 /// The executors of a device over a scripted compiler.
-struct Setting {
-  explicit Setting(FusionTier tier = FusionTier::automatic, Config config = {})
+struct TiersSetting {
+  explicit TiersSetting(FusionTier tier = FusionTier::automatic, Config config = {})
       : cuda((config.fusion.tier = tier, config.kernels.cache.enabled = false,
               config.kernels.prepare = false, config),
              true) {
@@ -92,7 +92,7 @@ struct Setting {
     background = std::make_unique<cuda::CudaExecutor>(*cuda.device, scratch, *kernels,
                                                       cuda::KernelWait::background);
   }
-  ~Setting() {
+  ~TiersSetting() {
     if (!held_to_the_end) script->release();
     kernels->clear();
   }
@@ -153,7 +153,7 @@ TEST_CASE("a driver that does not take the interpreter leaves programs to their 
 }
 
 TEST_CASE("a program's kernel is wanted from its second run on, and runs it once it is ready") {
-  Setting setting;
+  TiersSetting setting;
   setting.script->held = true;
   CHECK(setting.run(*setting.background) == Readiness::not_ready);
   CHECK(setting.script->begun == 0);  // used once, it may never be used again
@@ -173,7 +173,7 @@ TEST_CASE("a program's kernel is wanted from its second run on, and runs it once
 TEST_CASE("kernels.compile_after says from which run on") {
   Config config;
   config.kernels.compile_after = 4;
-  Setting setting(FusionTier::automatic, config);
+  TiersSetting setting(FusionTier::automatic, config);
   for (int i = 0; i < 3; ++i) (void)setting.run(*setting.background);
   REQUIRE(setting.kernels->settle(kLong));
   CHECK(setting.script->begun == 0);
@@ -183,7 +183,7 @@ TEST_CASE("kernels.compile_after says from which run on") {
 }
 
 TEST_CASE("a program that does not compile is never ready, and is not compiled again") {
-  Setting setting;
+  TiersSetting setting;
   setting.script->fails = true;
   for (int i = 0; i < 10; ++i) {
     CHECK(setting.run(*setting.background) == Readiness::not_ready);
@@ -198,7 +198,7 @@ TEST_CASE("a program that does not compile is never ready, and is not compiled a
 }
 
 TEST_CASE("a kernel that the driver does not load leaves its program interpreted") {
-  Setting setting;
+  TiersSetting setting;
   setting.cuda.driver.fail("cuModuleLoadData", 1, CUDA_ERROR_OUT_OF_MEMORY);
   for (int i = 0; i < 4; ++i) {
     CHECK(setting.run(*setting.background) == Readiness::not_ready);
@@ -209,7 +209,7 @@ TEST_CASE("a kernel that the driver does not load leaves its program interpreted
 }
 
 TEST_CASE("a compilation that hangs holds up neither programs nor the end of the device") {
-  auto setting = std::make_unique<Setting>();
+  auto setting = std::make_unique<TiersSetting>();
   const auto script = setting->script;
   script->held = true;
   for (int i = 0; i < 2; ++i) (void)setting->run(*setting->background);
@@ -234,7 +234,7 @@ TEST_CASE("a compilation that hangs holds up neither programs nor the end of the
 }
 
 TEST_CASE("while a stream captures, choosing the tier neither compiles nor loads on its thread") {
-  Setting setting;
+  TiersSetting setting;
   const driver::CudaApi& api = *setting.cuda.driver.api();
   setting.script->held = true;
   const auto stream = static_cast<CUstream>(setting.cuda.stream.native());
@@ -250,7 +250,7 @@ TEST_CASE("while a stream captures, choosing the tier neither compiles nor loads
 }
 
 TEST_CASE("a program may be forgotten while its kernel is being made") {
-  Setting setting;
+  TiersSetting setting;
   setting.script->held = true;
   {
     const Program brief = sum_program({DType::i32, compute::Access::linear}, 1, 0b1);

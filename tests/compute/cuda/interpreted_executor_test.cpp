@@ -16,7 +16,7 @@ using compute::Readiness;
 
 namespace {
 
-struct Setting {
+struct InterpretedSetting {
   FakeCuda cuda{test::fake_config(), true};
   cuda::StreamScratch scratch{*cuda.device};
   cuda::InterpretedExecutor executor{*cuda.device, scratch, kFakeImage};
@@ -37,7 +37,7 @@ struct Setting {
 }  // namespace
 
 TEST_CASE("a program runs at once: nothing is compiled, and a warm run is one launch") {
-  Setting setting;
+  InterpretedSetting setting;
   CHECK(setting.executor.name() == "cuda-interpreter");
   CHECK(setting.run(setting.sum, 1'000'000) == Readiness::done);
   CHECK(setting.scratch.streams() == 1);
@@ -54,7 +54,7 @@ TEST_CASE("a program runs at once: nothing is compiled, and a warm run is one la
 }
 
 TEST_CASE("a program of nothing is done; every other one is launched, however much it holds") {
-  Setting setting;
+  InterpretedSetting setting;
   Program rows = sum_program({DType::f32, compute::Access::linear}, 1, 0b1);
   rows.reduction.reset();
   rows.reduced_dims = 0;
@@ -82,7 +82,7 @@ TEST_CASE("a program of nothing is done; every other one is launched, however mu
 }
 
 TEST_CASE("a program's bytecode is made once") {
-  Setting setting;
+  InterpretedSetting setting;
   const Program real = sum_program({DType::f64, compute::Access::linear}, 1, 0b1);
   CHECK(setting.run(real, 1000) == Readiness::done);
   const void* const kept = real.prepared.find<void>(&setting.executor);
@@ -92,7 +92,7 @@ TEST_CASE("a program's bytecode is made once") {
 }
 
 TEST_CASE("a failed launch names the interpreter's kernel and the program") {
-  Setting setting;
+  InterpretedSetting setting;
   setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   std::string what;
   try {

@@ -9,8 +9,8 @@ using namespace forebay::test;
 
 namespace {
 
-struct Setting {
-  explicit Setting(std::uint32_t max_plans = 3) : cuda(config(max_plans)) {}
+struct MatmulSetting {
+  explicit MatmulSetting(std::uint32_t max_plans = 3) : cuda(config(max_plans)) {}
   static Config config(std::uint32_t max_plans) {
     Config config = test::fake_config();
     config.matmul.max_plans = max_plans;
@@ -39,7 +39,7 @@ struct Setting {
 }  // namespace
 
 TEST_CASE("a shape is planned once, and the least recently used plan goes first") {
-  Setting setting;
+  MatmulSetting setting;
   for (const std::int64_t m : {1, 2, 3, 1, 2, 3}) setting.run(m);
   CHECK(setting.blas.heuristics == 3);
   CHECK(setting.cuda.device->counters().fusion.plans == 3);
@@ -55,7 +55,7 @@ TEST_CASE("a shape is planned once, and the least recently used plan goes first"
 }
 
 TEST_CASE("ten thousand shapes leave as many plans as are allowed") {
-  Setting setting(8);
+  MatmulSetting setting(8);
   setting.run(1);
   const int alive = setting.blas.alive;
   for (std::int64_t m = 1; m <= 10'000; ++m) setting.run(m);
@@ -64,7 +64,7 @@ TEST_CASE("ten thousand shapes leave as many plans as are allowed") {
 }
 
 TEST_CASE("a warm product allocates nothing; the workspace is the stream's") {
-  Setting setting;
+  MatmulSetting setting;
   setting.blas.algorithms = {{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 100}};
   setting.run(1);
   const std::uint64_t live = setting.cuda.live_blocks();
@@ -75,7 +75,7 @@ TEST_CASE("a warm product allocates nothing; the workspace is the stream's") {
 }
 
 TEST_CASE("operands off the alignment are copied, so that one algorithm serves every address") {
-  Setting setting;
+  MatmulSetting setting;
   for (int i = 0; i < 64; ++i) setting.data[1 + i] = static_cast<float>(i);
   setting.run(8);
   const std::uint64_t live = setting.cuda.live_blocks();

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "compute/cuda/kernel_arguments.hpp"
+#include "tests/compute/all_types.hpp"
 #include "tests/compute/cuda/sample_rows.hpp"
 
 namespace forebay::test {
@@ -18,17 +19,12 @@ using compute::ReduceOp;
 using compute::Reduction;
 using compute::Value;
 
-namespace {
-
-constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                            DType::i64, DType::i32, DType::u8,  DType::boolean};
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<NamedProgram> operation_programs(Access access) {
   constexpr std::size_t kResults = 24;
   std::vector<NamedProgram> programs;
-  for (const DType type : kTypes) {
+  for (const DType type : testing::kAllTypes) {
     Program program;
     const auto begin = [&] {
       program = Program();
@@ -63,10 +59,10 @@ std::vector<NamedProgram> operation_programs(Access access) {
 Program type_program(Access access) {
   Program program;
   program.rank = access == Access::linear ? 1 : 3;
-  for (const DType type : kTypes) program.leaves.push_back({type, access});
-  for (const DType type : kTypes) program.scalars.push_back(type);
+  for (const DType type : testing::kAllTypes) program.leaves.push_back({type, access});
+  for (const DType type : testing::kAllTypes) program.scalars.push_back(type);
   for (Value k = 0; k < 8; ++k) {
-    const DType type = kTypes[k];
+    const DType type = testing::kAllTypes[k];
     program.code.push_back({Op::add, type, k, static_cast<Value>(8 + k), 0});
     program.outputs.push_back({static_cast<Value>(16 + k)});
   }
@@ -125,7 +121,7 @@ Program draw_program(unsigned seed, bool words, std::size_t most) {
   std::mt19937 source(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(source() % n); };
   // Few types each, so that operands of one type are found.
-  DType types[] = {kTypes[below(8)], kTypes[below(8)], DType::f32};
+  DType types[] = {testing::kAllTypes[below(8)], testing::kAllTypes[below(8)], DType::f32};
   if (words) types[0] = types[1] = DType::i32;
   const auto type = [&] { return types[below(3)]; };
   Program program;
@@ -199,7 +195,7 @@ Program sum_program(Leaf leaf, std::uint8_t rank, std::uint8_t reduced_dims) {
 
 std::vector<NamedProgram> reduction_programs() {
   std::vector<NamedProgram> programs;
-  for (const DType type : kTypes) {
+  for (const DType type : testing::kAllTypes) {
     for (int number = 0; number < 7; ++number) {
       const auto op = static_cast<ReduceOp>(number);
       if (!has_type(op, type)) continue;

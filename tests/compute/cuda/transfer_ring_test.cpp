@@ -21,8 +21,8 @@ Config small_ring(std::uint32_t threads) {
   return config;
 }
 
-struct Setting {
-  explicit Setting(std::uint32_t threads = 4) : cuda(small_ring(threads)) {}
+struct RingSetting {
+  explicit RingSetting(std::uint32_t threads = 4) : cuda(small_ring(threads)) {}
   FakeCuda cuda;
   cuda::TransferRing ring{*cuda.device};
 
@@ -44,7 +44,7 @@ std::vector<std::int32_t> ramp(std::size_t count, std::int32_t from = -5) {
 
 TEST_CASE("transfers of every size and type, alone and by a team") {
   for (const std::uint32_t threads : {1U, 3U, 8U, 100U}) {
-    Setting setting(threads);
+    RingSetting setting(threads);
     for (const std::size_t count :
          {std::size_t{0}, std::size_t{1}, std::size_t{65'535}, std::size_t{65'536},
           std::size_t{65'537}, std::size_t{1'000'003}, std::size_t{3'000'000}}) {
@@ -69,7 +69,7 @@ TEST_CASE("transfers of every size and type, alone and by a team") {
 }
 
 TEST_CASE("many uploads at once, and their sources may change at once") {
-  Setting setting;
+  RingSetting setting;
   std::vector<std::vector<std::int32_t>> sources;
   std::vector<std::int32_t*> targets;
   std::vector<Backend::Upload> uploads;
@@ -91,7 +91,7 @@ TEST_CASE("many uploads at once, and their sources may change at once") {
 }
 
 TEST_CASE("the ring is fixed: transfers take no memory and no events once it is there") {
-  Setting setting;
+  RingSetting setting;
   const auto numbers = ramp(2'000'000);
   auto* const target = setting.cuda.allocate<std::int32_t>(numbers.size());
   const Backend::Upload one{numbers.data(), DType::i32, target, DType::f32, numbers.size()};
@@ -107,7 +107,7 @@ TEST_CASE("the ring is fixed: transfers take no memory and no events once it is 
 
 TEST_CASE("an error in any thread reaches the caller, and the ring goes on") {
   for (const char* call : {"cuMemcpyHtoDAsync", "cuEventRecord"}) {
-    Setting setting;
+    RingSetting setting;
     const auto numbers = ramp(2'000'000);
     auto* const target = setting.cuda.allocate<std::int32_t>(numbers.size());
     const Backend::Upload one{numbers.data(), DType::i32, target, DType::i32, numbers.size()};

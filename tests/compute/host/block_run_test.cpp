@@ -10,7 +10,7 @@ using namespace forebay::testing;
 
 namespace {
 
-Instruction step(Op op, Value a, Value b = 0) {
+Instruction instruction(Op op, Value a, Value b = 0) {
   return {.op = op, .type = DType::f32, .a = a, .b = b};
 }
 
@@ -22,11 +22,11 @@ std::vector<float> counted(std::size_t n, float first = 0) {
 
 }  // namespace
 
-TEST_CASE("a value that is used twice by one step frees one buffer") {
+TEST_CASE("a value that is used twice by one instruction frees one buffer") {
   Program program;  // ((-x) * (-x)) used together with two later values
   program.leaves.resize(1);
-  program.code = {step(Op::neg, 0), step(Op::mul, 1, 1), step(Op::neg, 0),
-                  step(Op::neg, 3), step(Op::add, 2, 3), step(Op::add, 5, 4)};
+  program.code = {instruction(Op::neg, 0), instruction(Op::mul, 1, 1), instruction(Op::neg, 0),
+                  instruction(Op::neg, 3), instruction(Op::add, 2, 3), instruction(Op::add, 5, 4)};
   program.outputs = {{6}};
   const host::BlockProgram compiled(program);
   const auto x = counted(10, 1);
@@ -42,7 +42,7 @@ TEST_CASE("blocks store outputs at their place and nowhere else") {
   Program program;
   program.leaves.resize(1);
   program.scalars = {DType::f32};
-  program.code = {step(Op::add, 0, 1), step(Op::mul, 2, 2)};
+  program.code = {instruction(Op::add, 0, 1), instruction(Op::mul, 2, 2)};
   program.outputs = {{3}, {2}, {0}, {1}};  // results, a leaf, a scalar
   const host::BlockProgram compiled(program);
   const auto x = counted(100);
@@ -68,8 +68,9 @@ TEST_CASE("a scalar takes a block only where a loop cannot take one element") {
   program.leaves = {{DType::f32, Access::linear}, {DType::f32, Access::single}};
   program.scalars = {DType::f32, DType::f32};
   // 2 - (x * leaf + 1), then its square with a scalar on both sides: 1 + 2.
-  program.code = {step(Op::mul, 0, 1), step(Op::add, 4, 2), step(Op::sub, 3, 5),
-                  step(Op::add, 2, 3), step(Op::mul, 6, 7)};
+  program.code = {instruction(Op::mul, 0, 1), instruction(Op::add, 4, 2),
+                  instruction(Op::sub, 3, 5), instruction(Op::add, 2, 3),
+                  instruction(Op::mul, 6, 7)};
   program.outputs = {{8}};
   const host::BlockProgram compiled(program);
   CHECK(compiled.whole ==
@@ -101,9 +102,10 @@ TEST_CASE("chains of pairs compute what each operation does") {
   Program program;
   program.leaves.resize(2);
   program.scalars = {DType::f32};
-  program.code = {step(Op::sub, 0, 1), step(Op::mul, 3, 2), step(Op::add, 0, 4),
-                  step(Op::sub, 5, 2), step(Op::mul, 2, 6), step(Op::sub, 7, 1),
-                  step(Op::mul, 8, 8)};
+  program.code = {instruction(Op::sub, 0, 1), instruction(Op::mul, 3, 2),
+                  instruction(Op::add, 0, 4), instruction(Op::sub, 5, 2),
+                  instruction(Op::mul, 2, 6), instruction(Op::sub, 7, 1),
+                  instruction(Op::mul, 8, 8)};
   program.outputs = {{9}};
   const host::BlockProgram compiled(program);
   CHECK(compiled.steps.size() == 4);
@@ -133,8 +135,9 @@ TEST_CASE("large outputs are stored past the caches, by the same blocks") {
   Program program;
   program.leaves = {{DType::f32, Access::linear}, {DType::f16, Access::linear}};
   program.scalars = {DType::f32};
-  program.code = {
-      step(Op::add, 0, 2), step(Op::mul, 3, 3), {.op = Op::neg, .type = DType::f16, .a = 1}};
+  program.code = {instruction(Op::add, 0, 2),
+                  instruction(Op::mul, 3, 3),
+                  {.op = Op::neg, .type = DType::f16, .a = 1}};
   program.outputs = {{0}, {4}, {3}, {2}, {5}};
   const host::BlockProgram compiled(program);
   auto x = counted(2000);
@@ -174,7 +177,7 @@ TEST_CASE("large outputs are stored past the caches, by the same blocks") {
 TEST_CASE("an output over a leaf is written when the leaf was read") {
   Program program;
   program.leaves.resize(1);
-  program.code = {step(Op::neg, 0), step(Op::mul, 0, 0)};
+  program.code = {instruction(Op::neg, 0), instruction(Op::mul, 0, 0)};
   program.outputs = {{1}, {2}};
   const host::BlockProgram compiled(program);
   auto x = counted(50, 1);
@@ -242,16 +245,16 @@ TEST_CASE("what one loop does from memory to memory is not cut into blocks") {
   Program program;
   program.leaves = {{DType::f32, Access::linear}, {DType::f32, Access::single}};
   program.scalars = {DType::f32};
-  program.code = {step(Op::mul, 0, 1), step(Op::add, 3, 2)};  // a pair
+  program.code = {instruction(Op::mul, 0, 1), instruction(Op::add, 3, 2)};  // a pair
   program.outputs = {{4}};
   CHECK(most(program) > kMany);
   for (std::size_t i = 0; i < kMany; ++i) REQUIRE(out[i] == x[i] * 2 + 3);
 
   Program two_loops = program;
-  two_loops.code = {step(Op::mul, 0, 1), step(Op::div, 3, 2)};
+  two_loops.code = {instruction(Op::mul, 0, 1), instruction(Op::div, 3, 2)};
   CHECK(most(two_loops) == host::kBlock);
   Program copied = program;
-  copied.code = {step(Op::neg, 0)};
+  copied.code = {instruction(Op::neg, 0)};
   copied.outputs = {
       {3},
   };

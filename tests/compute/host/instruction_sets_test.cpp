@@ -14,8 +14,8 @@ using namespace forebay::testing;
 
 namespace {
 
-constexpr DType kTypes[] = {DType::f64, DType::f32, DType::i64,
-                            DType::i32, DType::u8,  DType::boolean};
+constexpr DType kLoopTypes[] = {DType::f64, DType::f32, DType::i64,
+                                DType::i32, DType::u8,  DType::boolean};
 
 // Highway chooses among one set alone, until the end of a scope.
 class OnlySet {
@@ -178,7 +178,7 @@ TEST_CASE("conversions of every instruction set give the same bits") {
       require_same(narrow, first[1], other[1]);
       require_same(DType::f32, first[2], other[2]);
     }
-    for (const DType type : kTypes) {
+    for (const DType type : kLoopTypes) {
       const auto odd = [&](std::int64_t target) {
         const OnlySet only(target);
         return converted(host::odd_kernel(type), type, DType::f32);
@@ -193,7 +193,7 @@ TEST_CASE("reductions of every instruction set add in the same order") {
   for_other_sets([&](std::int64_t set) {
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max,
                               ReduceOp::argmin, ReduceOp::argmax}) {
-      for (const DType type : kTypes) {
+      for (const DType type : kLoopTypes) {
         INFO(to_string(op) << " of " << to_string(type));
         const auto all = [&](std::int64_t target) {
           const OnlySet only(target);

@@ -112,10 +112,10 @@ TEST_CASE("rows, columns and parts of every reduction agree with one value after
           reducer.columns(one, &value, 1, 1, 10 + i);
         }
         for (std::size_t i = 0; i < n; i += host::kRowsTogether) {
-          const void* values[host::kRowsTogether];
+          const void* rows[host::kRowsTogether];
           const std::size_t count = std::min(host::kRowsTogether, n - i);
-          for (std::size_t r = 0; r < count; ++r) values[r] = &memory[(i + r) * size_of(type)];
-          reducer.columns(four, values, count, 1, 10 + i);
+          for (std::size_t r = 0; r < count; ++r) rows[r] = &memory[(i + r) * size_of(type)];
+          reducer.columns(four, rows, count, 1, 10 + i);
         }
         if (indexed) {
           for (std::byte* state : {whole, one, four, left}) reducer.indices(state, 1);
