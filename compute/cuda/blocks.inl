@@ -1,5 +1,5 @@
-// How the threads of a block, and the blocks of a kernel, join what they have of a row. Only kernels
-// have this part, generated ones and the interpreter's, and those who emulate them.
+// How the threads of a block, and the blocks of a kernel, join what they have of a row. Only
+// kernels have this part, generated ones and the interpreter's, and those who emulate them.
 
 // A value as words of four bytes.
 template <typename T>
@@ -53,8 +53,9 @@ FB_FN T fb_fold(T total, T* fold, unsigned member, unsigned group, unsigned pitc
 
 // A block leaves its total where another one collects it: in words of eight bytes, each with four
 // of the total above a mark that says they are there. Such a word arrives as a whole, so this needs
-// no fence. Blocks start in the order of their indices, so that one may wait for those before it.
-// Marks are 0 before a launch, and after it again.
+// no fence. CUDA does not promise that blocks start in the order of their indices, but devices do
+// so, and like many a scan this relies on it: a block waits only for those before it. Marks are 0
+// before a launch, and after it again.
 template <typename T>
 FB_FN void fb_leave(unsigned long long* place, T total) {
   const FbWords<T> words = fb_to_words(total);
@@ -85,7 +86,9 @@ FB_FN void fb_collect(T (&totals)[N], unsigned long long* place, unsigned pitch,
   for (unsigned n = 0; n < N; ++n) {
     if (n >= count) continue;
 #pragma unroll
-    for (unsigned k = 0; k < sizeof(FbWords<T>) / 4; ++k) place[n * pitch + k] = 0;
+    for (unsigned k = 0; k < sizeof(FbWords<T>) / 4; ++k) {
+      *(volatile unsigned long long*)(place + n * pitch + k) = 0;
+    }
     totals[n] = fb_from_words(words[n]);
   }
 }

@@ -8,6 +8,7 @@
 #include "compute/cuda/cuda_graph.hpp"
 #include "compute/cuda/custom_kernels.hpp"
 #include "compute/cuda/executors.hpp"
+#include "compute/cuda/kernel_arguments.hpp"
 #include "compute/cuda/matmul_runner.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "compute/cuda/transfer_ring.hpp"

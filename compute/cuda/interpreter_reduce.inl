@@ -26,7 +26,7 @@ struct FbTile {
     return (long long)tile * columns + column(thread);
   }
   FB_FN_MEMBER bool here(unsigned thread) const { return row(thread) < a.head.kept; }
-  // Whether the row's total is complete in this block: it is the last of the row's, or the only one.
+  // Whether the row's total becomes complete in this block, which joins those of all.
   FB_FN_MEMBER bool last() const { return split + 1 == a.head.splits; }
   // The words of a total where blocks leave them, of one chunk of all rows, and where those of this
   // thread's row begin.

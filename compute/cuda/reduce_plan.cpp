@@ -36,7 +36,7 @@ ReducePlan plan_reduction(const Dims& extents, std::uint8_t reduced_dims) noexce
   plan.columns_log2 = static_cast<std::uint32_t>(std::countr_zero(columns));
   plan.tiles = divide_up(plan.kept, columns);
 
-  // A split costs a fence and a second tree, about as much as two steps.
+  // A split costs a wait and a second tree, about as much as two steps.
   const std::int64_t step = std::int64_t{group} * kStepElements;
   const std::int64_t steps = std::max<std::int64_t>(divide_up(plan.reduced, step), 1);
   const std::int64_t most = std::min<std::int64_t>(kSplitBlocks, kSplitPartials / columns);

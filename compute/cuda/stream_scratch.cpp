@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/cuda/reduce_plan.hpp"
+
 namespace forebay::cuda {
 namespace {
 

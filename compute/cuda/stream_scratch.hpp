@@ -5,7 +5,6 @@
 #include <list>
 #include <memory>
 
-#include "compute/cuda/kernel_arguments.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 
 namespace forebay::cuda {

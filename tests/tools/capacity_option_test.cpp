@@ -33,6 +33,18 @@ TEST_CASE("what is no capacity is a wrong question") {
   }
 }
 
+TEST_CASE("a factor is a number within its range") {
+  CHECK(parse_factor("scale", "1.07", {0.01, 100}) == 1.07);
+  CHECK(parse_factor("scale", "100", {0.01, 100}) == 100);
+  for (const char* text :
+       {"", "x", "0", "-1", "0.009", "100.5", "nan", "inf", "1e1", "1.5x", "1 "}) {
+    INFO(text);
+    CHECK_THROWS_WITH(
+        parse_factor("scale", text, {0.01, 100}),
+        "--scale takes a number from 0.01 to 100 such as 1.07, not '" + std::string(text) + "'");
+  }
+}
+
 TEST_CASE("a capacity that is too small, too large or no number says what is allowed") {
   const auto refusal = [](const char* text, std::uint64_t peak) -> std::string {
     try {

@@ -39,6 +39,19 @@ TEST_CASE("replay prints a table, and writes JSON and statistics") {
   CHECK(run_forebay({"stats", stats_file}).code == 0);  // they add up
 }
 
+TEST_CASE("a scaled job is played with its own peak") {
+  const Outcome outcome =
+      replay({kTrace, "--scale", "0.5", "--capacity", "2x", "--json", "-", "--event-lag", "32"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const JsonDocument json(outcome.out, "-");
+  CHECK(*json.number("/scale") == 0.5);
+  CHECK(json.count("/events") == 8991U);
+  CHECK(json.count("/peak_requested") == 171'153'936U);
+  CHECK(json.count("/capacity") == 2 * 171'153'936U);
+  CHECK(replay({kTrace, "--scale", "2"}).out.find("scale            2\n") != std::string::npos);
+}
+
 TEST_CASE("with --detail the statistics have the map and what is live, and they add up") {
   const Folder folder;
   const std::string plain_file = folder.file("p.json"), file = folder.file("s.json");
@@ -103,6 +116,8 @@ TEST_CASE("a replay that is asked wrongly exits with 2") {
                                              {kTrace, "--device", "auto", "--event-lag", "32"},
                                              {kTrace, "--capacity", "infx"},
                                              {kTrace, "--trace-device", "x"},
+                                             {kTrace, "--scale", "0"},
+                                             {kTrace, "--scale", "1.07x"},
                                              {kTrace, "--detail"},
                                              {kTrace, "--json", "-", "--stats", "-"}}) {
     const Outcome outcome = replay(words);

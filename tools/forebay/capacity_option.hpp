@@ -1,4 +1,4 @@
-// A capacity as people write it on a command line: a size, or a multiple of what a trace needs.
+// Multiples as people write them on a command line: of a size, or what a trace needs as a capacity.
 #pragma once
 
 #include <cstddef>
@@ -11,5 +11,11 @@ namespace forebay::tools {
 /// which leaves the capacity to the configuration. Throws UsageError for anything else, for less
 /// than 2 MiB, which is the least that a pool can hold, and for more than 128 TiB.
 [[nodiscard]] std::size_t parse_capacity(const std::string& text, std::uint64_t peak);
+
+/// "1.07" as --`option` takes it, from `least` to `most`. Throws UsageError.
+struct FactorRange {
+  double least, most;
+};
+[[nodiscard]] double parse_factor(const char* option, const std::string& text, FactorRange range);
 
 }  // namespace forebay::tools

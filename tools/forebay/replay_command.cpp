@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "forebay/pool/error.hpp"
 #include "forebay/runtime/runtime.hpp"
@@ -44,6 +45,8 @@ class ReplayCommand final : public Command {
     options.text("device", device_, "simulated|auto|host|cuda[:N]", "whose memory to allocate");
     options.text("capacity", capacity_, "SIZE|1.02x",
                  "the pool's capacity, or that many times the trace's peak of requested bytes");
+    options.text("scale", scale_, "FACTOR",
+                 "play the same job with every block so many times as large");
     options.number("event-lag", lag_, {0, 1U << 30},
                    "simulated: a recorded point passes so many events later (32)");
     options.number("repeat", work_.repeat, {1, 1'000'000}, "passes over the trace, on one pool");
@@ -64,7 +67,7 @@ class ReplayCommand final : public Command {
                      {{"TRACE", file_}, {"--config", config_file_}});
     Config config = load_config(config_file_);
     if (device_ == kSimulated) require_simulable(config);
-    const pool::Trace trace = pool::read_trace(file_, trace_options());
+    const pool::Trace trace = read();
     if (const auto capacity = parse_capacity(capacity_, trace.peak_requested)) {
       config.pool.capacity = capacity;
     }
@@ -119,6 +122,12 @@ class ReplayCommand final : public Command {
     return options;
   }
 
+  pool::Trace read() {
+    if (!scale_.empty()) work_.scale = parse_factor("scale", scale_, {0.01, 100});
+    pool::Trace trace = pool::read_trace(file_, trace_options());
+    return work_.scale == 1 ? trace : pool::scaled(std::move(trace), work_.scale);
+  }
+
   void open(const Config& config) {
     runtime_ = std::make_unique<Runtime>(Runtime::create(config));
     if (device_ == kSimulated) {
@@ -130,8 +139,8 @@ class ReplayCommand final : public Command {
     }
   }
 
-  std::string file_, config_file_, device_ = kSimulated, capacity_, trace_device_, json_file_,
-                                   stats_file_;
+  std::string file_, config_file_, device_ = kSimulated, capacity_, scale_, trace_device_,
+                                   json_file_, stats_file_;
   std::uint64_t lag_ = kNoLag;
   ReplayWork work_;
   std::unique_ptr<Runtime> runtime_;

@@ -81,6 +81,7 @@ std::string replay_json(const ReplayReport& report) {
   out.begin_object()
       .field("trace", file)
       .field("format", trace.format)
+      .field("scale", work.scale)
       .field("device", device.id())
       .field("device_name", device.info().name)
       .field("events", trace.events.size())
@@ -145,6 +146,7 @@ std::string replay_table(const ReplayReport& report) {
   line("events", std::to_string(trace.events.size()) + " on " +
                      std::to_string(trace.streams.size()) + " streams, " +
                      std::to_string(result.passes.size()) + " passes");
+  if (work.scale != 1) line("scale", number(work.scale, "%g"));
   line("completed", result.outcome.completed ? "yes" : "no");
   line("peak requested", describe_size(trace.peak_requested));
   line("peak held", describe_size(stats.held.peak) + ", " +

@@ -17,6 +17,7 @@ namespace forebay::tools {
 
 struct ReplayWork {
   std::uint64_t repeat = 1;  ///< passes over the trace
+  double scale = 1;          ///< of the sizes in the trace, which has them already
   bool touch = false;        ///< stamp every block and check it
   bool detail = false;       ///< all that the device can tell goes into its statistics
   /// The clock of a simulated device; null otherwise.

@@ -1,6 +1,8 @@
 // Devices of the host compute by the interpreter's bytecode and kernels in the emulator. Linked
 // into tests of tensors, it shows that what the planner makes of expressions runs there.
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
