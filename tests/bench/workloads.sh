@@ -19,6 +19,7 @@ if [ "$name" = host ]; then
   exit
 fi
 for tensors in 128 256 1024; do run cold-start-$tensors cold-start --tensors $tensors --fresh-cache; done
+run cold-start-128-40-loops cold-start --tensors 128 --loops 40 --fresh-cache
 run cold-start-128-clone cold-start --tensors 128 --fresh-cache --clone
 run cold-start-128-through-host cold-start --tensors 128 --fresh-cache --through-host
 run reinit-flat reinit --mode flat --iters 300
