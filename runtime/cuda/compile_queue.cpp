@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "forebay/pool/error.hpp"
 #include "forebay/runtime/log.hpp"
@@ -25,6 +26,7 @@ struct CompileQueue::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::list<std::shared_ptr<BackgroundKernel>> waiting;  // mutex; the last used first
+  std::vector<std::weak_ptr<BackgroundKernel>> dropped;  // mutex; each once
   unsigned threads = 0;                                  // mutex
   KernelCounters* counters;                              // mutex; null after `stop`
   std::string last_failure;                              // mutex
@@ -35,8 +37,38 @@ struct CompileQueue::Shared {
   }
   void drop(std::list<std::shared_ptr<BackgroundKernel>>::iterator place) {
     (*place)->state_.store(State::idle, std::memory_order_release);
+    remember(*place);
     waiting.erase(place);
     if (counters != nullptr) counters->dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// As one that was dropped. Without memory its next use brings it back all the same.
+  void remember(const std::shared_ptr<BackgroundKernel>& kernel) {
+    if (kernel->dropped_) return;
+    try {
+      // Before it grows, those go that nobody holds any more.
+      if (dropped.size() == dropped.capacity()) {
+        std::erase_if(dropped, [](const auto& one) { return one.expired(); });
+        dropped.reserve(2 * dropped.size() + 8);
+      }
+      dropped.push_back(kernel);
+      kernel->dropped_ = true;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  /// Queues what was dropped and is still without a kernel, as far as the queue has room; behind
+  /// all others, since nobody uses it now.
+  void bring_back() {
+    while (!dropped.empty() && waiting.size() < options.bound) {
+      const std::shared_ptr<BackgroundKernel> kernel = dropped.back().lock();
+      if (kernel != nullptr && kernel->state() == State::idle) {
+        waiting.push_back(kernel);
+        kernel->place_ = std::prev(waiting.end());
+        kernel->state_.store(State::queued, std::memory_order_release);
+      }
+      if (kernel != nullptr) kernel->dropped_ = false;
+      dropped.pop_back();
+    }
+    count_waiting();
   }
 };
 
@@ -74,9 +106,21 @@ void CompileQueue::want(const std::shared_ptr<BackgroundKernel>& kernel) noexcep
 }
 
 bool CompileQueue::settle(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
   Shared& shared = *shared_;
   std::unique_lock lock(shared.mutex);
-  return shared.changed.wait_for(lock, limit, [&] { return shared.threads == 0; });
+  for (;;) {
+    if (shared.counters != nullptr) shared.bring_back();
+    for (std::size_t n = shared.waiting.size();
+         n > 0 && !shared.waiting.empty() && shared.threads < shared.options.threads; --n) {
+      start_thread(shared_);
+    }
+    if (shared.threads == 0) return shared.dropped.empty();  // else there is no thread to be had
+    if (!shared.changed.wait_until(lock, deadline, [&] { return shared.threads == 0; })) {
+      return false;
+    }
+    if (shared.dropped.empty()) return true;
+  }
 }
 
 void CompileQueue::stop(std::chrono::milliseconds limit) noexcept {
@@ -84,6 +128,7 @@ void CompileQueue::stop(std::chrono::milliseconds limit) noexcept {
   Shared& shared = *shared_;
   std::unique_lock lock(shared.mutex);
   while (!shared.waiting.empty()) shared.drop(shared.waiting.begin());
+  shared.dropped.clear();
   shared.count_waiting();
   shared.counters = nullptr;
   shared.changed.wait_for(lock, limit, [&] { return shared.threads == 0; });

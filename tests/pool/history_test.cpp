@@ -1,12 +1,12 @@
 // No cost grows with history: what a pool keeps is what the live blocks alone explain.
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
+#include "tests/pool/effort.hpp"
 #include "tests/pool/host_memory.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
@@ -14,6 +14,7 @@
 using namespace forebay;
 using namespace forebay::pool;
 using forebay::pool::test::host_allocations;
+using forebay::pool::test::kSanitised;
 using forebay::pool::test::World;
 
 TEST_CASE("a hit allocates nothing on the host") {
@@ -73,10 +74,8 @@ TEST_CASE("a pair on one stream allocates nothing, and its points become rarer a
   }
 }
 
-// FOREBAY_TEST_OPERATIONS asks for more of them, 10000000 for instance.
-TEST_CASE("after a million operations every structure is what the live blocks alone explain") {
-  const char* asked = std::getenv("FOREBAY_TEST_OPERATIONS");
-  const auto operations = std::max(1'000'000L, asked == nullptr ? 0 : std::atol(asked));
+TEST_CASE("after ten million operations every structure is what the live blocks alone explain") {
+  constexpr long kOperations = kSanitised ? 1'000'000 : 10'000'000;
   World world(World::Config{.capacity = 512 * kMiB, .immediate = true});
   std::mt19937 random(1);
   struct Block {
@@ -110,7 +109,7 @@ TEST_CASE("after a million operations every structure is what the live blocks al
   };
   for (int phase = 0; phase < 10; ++phase) {
     while (blocks.size() < 1000) allocate();
-    for (long i = 0; i < operations / 20; ++i) {
+    for (long i = 0; i < kOperations / 20; ++i) {
       allocate();
       free();
     }
@@ -151,7 +150,7 @@ TEST_CASE("after a million operations every structure is what the live blocks al
   // Records are kept for use again: their number is bounded by the most that ever lived at once.
   CHECK(empty.back().metadata <= empty.front().metadata * 5 / 4);
   CHECK(world.timeline->live_points() <= 4 * 64);
-  CHECK(world.pool.stats().allocations.total >= static_cast<Count>(operations / 2));
+  CHECK(world.pool.stats().allocations.total >= static_cast<Count>(kOperations / 2));
 }
 
 // Blocks that several streams used wait for all of them; that nobody lacks memory must not make

@@ -23,11 +23,13 @@ struct Run {
 };
 
 JsonDocument replay_json(const std::string& trace, const std::string& policy,
-                         const std::string& capacity, const std::string& repeat = "1") {
+                         const std::string& capacity, const std::string& repeat = "1",
+                         const std::string& scale = "1") {
   std::vector<std::string> words{"replay",   kRoot + "/tests/data/traces/" + trace + ".csv.gz",
                                  "--config", kRoot + "/configs/" + policy + ".json",
                                  "--json",   "-",
-                                 "--repeat", repeat};
+                                 "--repeat", repeat,
+                                 "--scale",  scale};
   if (!capacity.empty()) words.insert(words.end(), {"--capacity", capacity});
   const Outcome outcome = run_forebay(words);
   INFO(trace << " with " << policy << " in " << capacity << ": " << outcome.err);
@@ -35,8 +37,9 @@ JsonDocument replay_json(const std::string& trace, const std::string& policy,
   return JsonDocument(outcome.out, "output");
 }
 
-Run replay(const std::string& trace, const std::string& policy, const std::string& capacity) {
-  const JsonDocument json = replay_json(trace, policy, capacity);
+Run replay(const std::string& trace, const std::string& policy, const std::string& capacity,
+           const std::string& scale = "1") {
+  const JsonDocument json = replay_json(trace, policy, capacity, "1", scale);
   return {json.number("/held_over_requested").value(),
           json.number("/driver_us_over_duration").value(), json.count("/host_waits").value(),
           json.count("/device_syncs").value()};
@@ -74,6 +77,18 @@ TEST_CASE("default: a job on one stream in 5, 10 and 25 % more than it asks for"
   CHECK(replay("sweep_reinit", "default", "1.10x").device_syncs == 0);
 }
 
+TEST_CASE("default: so do jobs of other sizes") {
+  for (const std::string& trace : kOneStream) {
+    for (const char* scale : {"0.83", "1.3"}) {
+      INFO(trace << " scaled by " << scale);
+      CHECK(replay(trace, "default", "1.05x", scale).device_syncs == 0);
+      const Run ten = replay(trace, "default", "1.10x", scale);
+      CHECK(ten.driver_share <= 0.025);
+      CHECK(ten.host_waits == 0);
+    }
+  }
+}
+
 TEST_CASE("default: jobs on several streams") {
   CHECK(replay("prefetch_train", "default", "1.10x").device_syncs == 0);
   CHECK(replay("streams_pipeline", "default", "1.4x").device_syncs == 0);
@@ -98,6 +113,18 @@ TEST_CASE("with no limit a pool holds little more than its job asks for") {
     CHECK(common.held <= 1.20);
     CHECK(common.driver_share <= 0.01);
     CHECK(replay(trace, "low-fragmentation", "").held <= 1.08);
+  }
+}
+
+TEST_CASE("low-latency: with no limit nothing moves, and the pool grows fewer times") {
+  for (const std::string& trace : kOneStream) {
+    INFO(trace);
+    const JsonDocument fast = replay_json(trace, "low-latency", "");
+    CHECK(fast.count("/driver_calls/unmap").value() == 0);
+    CHECK(fast.count("/host_waits").value() == 0);
+    // Calls of set_access are what a pool grows by.
+    CHECK(fast.count("/driver_calls/set_access").value() <
+          replay_json(trace, "default", "").count("/driver_calls/set_access").value());
   }
 }
 

@@ -175,8 +175,22 @@ std::string replay_failure(const ReplayReport& report) {
            ", failed with " + std::to_string(outcome.live_bytes) + " bytes live: " + outcome.error;
   }
   if (report.result.lost_block) {
-    return "block " + std::to_string(*report.result.lost_block) +
-           " lost its stamp: somebody else wrote into its memory while it was live";
+    const std::vector<pool::TraceEvent>& events = report.trace.events;
+    std::uint64_t live = 0;  // when the block was allocated, itself included
+    std::size_t at = 0;
+    std::vector<std::uint64_t> sizes(report.trace.blocks, 0);
+    for (; at < events.size(); ++at) {
+      const pool::TraceEvent& event = events[at];
+      if (event.action == pool::TraceAction::alloc) live += sizes[event.block] = event.size;
+      if (event.action == pool::TraceAction::free) live -= sizes[event.block];
+      if (event.action == pool::TraceAction::alloc && event.block == *report.result.lost_block) {
+        break;
+      }
+    }
+    return "event " + std::to_string(at + 1) + ", " + described(report, events[at]) + " with " +
+           std::to_string(live) +
+           " bytes live: the block lost its stamp; somebody else wrote into its memory while it "
+           "was live";
   }
   return {};
 }

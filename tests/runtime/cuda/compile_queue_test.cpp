@@ -159,8 +159,27 @@ TEST_CASE("a full queue drops what was used longest ago, and its next use brings
   CHECK(kernels[0]->state() == KernelState::queued);
   CHECK(kernels[2]->state() == KernelState::idle);
   setting.door->open();
+  // Who waits for all waits for those too.
   REQUIRE(queue.settle(kLong));
-  CHECK(*setting.made == std::vector<int>{0, 4, 3});
+  CHECK(*setting.made == std::vector<int>{0, 4, 3, 2, 1});
+  for (const auto& kernel : kernels) CHECK(kernel->state() == KernelState::ready);
+  CHECK(setting.counters.queued == 0);
+}
+
+TEST_CASE("what was dropped is forgotten with its last owner, and remembered once") {
+  Setting setting;
+  CompileQueue queue({.threads = 1, .bound = 1}, setting.counters);
+  queue.want(setting.blocker());
+  setting.door->wait_for(1);
+  const auto kept = setting.kernel(-1);
+  for (int i = 0; i < 1000; ++i) {
+    queue.want(kept);
+    queue.want(setting.kernel(i));  // drops the one that is kept, and is dropped by it
+  }
+  CHECK(setting.counters.dropped == 1999);
+  setting.door->open();
+  REQUIRE(queue.settle(kLong));
+  CHECK(*setting.made == std::vector<int>{999, -1});
 }
 
 TEST_CASE("as many kernels are made at once as there are threads") {
