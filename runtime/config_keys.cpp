@@ -335,10 +335,12 @@ std::vector<Key> make_table() {
   std::vector<Key> keys;
   add_pool(keys, "pool", &Config::pool, Of::device, "all memory of the device");
   add_pool(keys, "pinned", &Config::pinned, Of::every, "1 GiB");
-  add(keys, "/fusion/max_ops", "Operations of one program; an expression ends there.",
+  add(keys, "/fusion/max_ops",
+      "Operations of one program; an expression ends there. A CUDA kernel has at most 216.",
       {1, 4096, false}, [](Config& c) { return &c.fusion.max_ops; });
-  add(keys, "/fusion/max_inputs", "Distinct inputs of one program.", {3, 64, false},
-      [](Config& c) { return &c.fusion.max_inputs; });
+  add(keys, "/fusion/max_inputs",
+      "Distinct inputs of one program; a CUDA kernel has at most 30, and at most 192 constants.",
+      {3, 64, false}, [](Config& c) { return &c.fusion.max_inputs; });
   add(keys, "/fusion/max_height", "Height of an expression.", {1, 1024, false},
       [](Config& c) { return &c.fusion.max_height; });
   add(keys, "/fusion/pinned_fraction",
