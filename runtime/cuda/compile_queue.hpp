@@ -46,8 +46,8 @@ class BackgroundKernel {
 ///
 /// The kernel that was used last comes first: what runs now gains most, and what was used once, at
 /// the start of a program, ends at the bottom. A full queue drops what was used longest ago; its
-/// next use brings it back, or a call of `settle`. So neither the queue nor a wait for it grows with
-/// history: what was dropped is known as long as somebody holds it.
+/// next use brings it back, or a call of `settle`. So neither the queue nor a wait for it grows
+/// with history: what was dropped is known as long as somebody holds it.
 ///
 /// Nobody waits for a compilation, but those who call `settle`. One that hangs keeps its thread,
 /// and its kernel is never ready.

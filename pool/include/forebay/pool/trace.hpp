@@ -68,8 +68,8 @@ struct TraceOptions {
 /// The same from memory; `name` stands for the file in messages.
 [[nodiscard]] Trace parse_trace(std::string_view content, std::string_view name,
                                 const TraceOptions& options = {});
-/// The same job with every block `factor` times as large, rounded down but no less than a byte: what
-/// it might ask for with a larger batch or a smaller model. Blocks of no bytes stay so. Throws
+/// The same job with every block `factor` times as large, rounded down but no less than a byte:
+/// what it might ask for with a larger batch or a smaller model. Blocks of no bytes stay so. Throws
 /// TraceError if a block would have more than kMaxTraceBlock bytes, or the live ones more than 2^64
 /// together. REQUIRES: `trace` is valid, `factor` above 0 and finite.
 [[nodiscard]] Trace scaled(Trace trace, double factor);
