@@ -1,4 +1,4 @@
-// Multiples as people write them on a command line: of a size, or what a trace needs as a capacity.
+// Capacities and factors as people write them on a command line.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace forebay::tools {
 /// than 2 MiB, which is the least that a pool can hold, and for more than 128 TiB.
 [[nodiscard]] std::size_t parse_capacity(const std::string& text, std::uint64_t peak);
 
-/// "1.07" as --`option` takes it, from `least` to `most`. Throws UsageError.
 struct FactorRange {
   double least, most;
 };
+/// "1.07" as --`option` takes it, within `range`. Throws UsageError.
 [[nodiscard]] double parse_factor(const char* option, const std::string& text, FactorRange range);
 
 }  // namespace forebay::tools
