@@ -1,5 +1,6 @@
 // What blocks leave for each other, by threads that run at the same time.
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -35,13 +36,18 @@ TEST_CASE("a total is collected once all of its words are there, and no sooner")
   // One word after the other, in every order of two of them last.
   for (unsigned last = 0; last < 4; ++last) {
     std::vector<Word> place(4, 0);
+    std::atomic<bool> began{false};
     std::atomic<bool> collected{false};
     Best got[1] = {};
     std::thread collector([&] {
+      began = true;
       kernels::fb_collect(got, place.data(), 0, 1);
       collected = true;
     });
+    while (!began) std::this_thread::yield();
     for (unsigned n = 1; n <= 4; ++n) {
+      // Time for one that does not wait to show; one that does needs none.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
       CHECK_FALSE(collected);
       *static_cast<volatile Word*>(&place[(last + n) % 4]) = left[(last + n) % 4];
     }
