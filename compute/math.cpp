@@ -111,41 +111,4 @@ Tensor logical_or(Tensor a, Tensor b) { return a.to(DType::boolean) | b.to(DType
 Tensor logical_xor(Tensor a, Tensor b) { return a.to(DType::boolean) ^ b.to(DType::boolean); }
 Tensor logical_not(Tensor a) { return ~a.to(DType::boolean); }
 
-namespace {
-
-// The target's own type is kept only where its category holds the result.
-void assign_cast(const char* what, const Tensor& target, const Tensor& result) {
-  if (category_of(result.dtype()) > category_of(target.dtype())) {
-    throw ShapeError(std::string(what) + ": a result of " + std::string(to_string(result.dtype())) +
-                     " does not fit into " + std::string(to_string(target.dtype())) + " " +
-                     to_string(target.shape()));
-  }
-  assign(target, result.to(target.dtype()));
-}
-
-}  // namespace
-
-#define FOREBAY_IN_PLACE(name, symbol)                        \
-  void name(const Tensor& target, const Tensor& value) {      \
-    assign_cast(#name, target, target.detach() symbol value); \
-  }                                                           \
-  void name(const Tensor& target, Scalar value) {             \
-    assign_cast(#name, target, target.detach() symbol value); \
-  }
-FOREBAY_IN_PLACE(add_, +)
-FOREBAY_IN_PLACE(sub_, -)
-FOREBAY_IN_PLACE(mul_, *)
-FOREBAY_IN_PLACE(div_, /)
-#undef FOREBAY_IN_PLACE
-
-void clamp_(const Tensor& target, Scalar low, Scalar high) {
-  assign_cast("clamp_", target, clamp(target.detach(), low, high));
-}
-void fill_(const Tensor& target, Scalar value) {
-  assign(target, full(target.shape(), value, target.device(), target.dtype()));
-}
-void copy_(const Tensor& target, const Tensor& value) {
-  assign(target, value.to(target.dtype()).broadcast_to(target.shape()));
-}
-
 }  // namespace forebay

@@ -365,27 +365,3 @@ TEST_CASE("halves overflow to infinity, keep subnormals, and are rounded after e
   CHECK(((f16({2048}) + 1.0F) + 1.0F).item<float>() == 2048);
   CHECK((f16({2048}) + (f16({1}) + 1.0F)).item<float>() == 2050);
 }
-
-TEST_CASE("in place") {
-  const Host host;
-  const Tensor t = host.f32({1, 2, 3});
-  const void* const address = t.data();
-  add_(t, host.i32({1, 1, 1}));
-  mul_(t, 2);
-  sub_(t, 1.0);
-  div_(t, host.f32({3}));
-  CHECK(t.to_host<float>() == std::vector<float>{1, 5.0F / 3.0F, 7.0F / 3.0F});
-  clamp_(t, 1.5, 2);
-  CHECK(t.to_host<float>() == std::vector<float>{1.5F, 5.0F / 3.0F, 2});
-  copy_(t, host.i32({7}));
-  CHECK(t.to_host<float>() == std::vector<float>{7, 7, 7});
-  fill_(t, 3);
-  CHECK(t.to_host<float>() == std::vector<float>{3, 3, 3});
-  CHECK(t.data() == address);
-  const Tensor whole = host.i32({1});
-  CHECK(message_of<ShapeError>([&] { add_(whole, 0.5); }) ==
-        "add_: a result of f32 does not fit into i32 [1]");
-  CHECK_THROWS_AS(add_(t, host.f32({1, 2})), ShapeError);
-  add_(whole, 41);
-  CHECK(whole.item<std::int32_t>() == 42);
-}

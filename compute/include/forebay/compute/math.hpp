@@ -82,19 +82,4 @@ namespace forebay {
 [[nodiscard]] Tensor operator^(Tensor a, Scalar b);
 [[nodiscard]] Tensor operator~(Tensor a);
 
-// In place, by `assign`, with its REQUIRES: the result is cast to the target's type, whose category
-// must not be lower (ShapeError), and broadcasts to its shape.
-void add_(const Tensor& target, const Tensor& value);
-void add_(const Tensor& target, Scalar value);
-void sub_(const Tensor& target, const Tensor& value);
-void sub_(const Tensor& target, Scalar value);
-void mul_(const Tensor& target, const Tensor& value);
-void mul_(const Tensor& target, Scalar value);
-void div_(const Tensor& target, const Tensor& value);
-void div_(const Tensor& target, Scalar value);
-void clamp_(const Tensor& target, Scalar low, Scalar high);
-void fill_(const Tensor& target, Scalar value);
-/// The elements of `value`, broadcast and cast whatever its type.
-void copy_(const Tensor& target, const Tensor& value);
-
 }  // namespace forebay
