@@ -26,12 +26,34 @@ TEST_CASE("the cases are named once, and count their operations and bytes") {
     }
   }
   for (const char* name :
-       {"copy",    "add",           "add_f64", "add_f16", "add_bf16", "add_i64",   "add_i32",
-        "add_u8",  "add_bool",      "triad",   "chain1",  "chain3",   "chain10",   "chain40",
-        "strided", "broadcast_row", "dot",     "sum",     "row_sum",  "column_sum"}) {
+       {"copy",          "add",          "add_f64",      "add_f16",     "add_bf16",
+        "add_i64",       "add_i32",      "add_u8",       "add_bool",    "triad",
+        "chain1",        "chain3",       "chain10",      "chain40",     "strided",
+        "strided_f64",   "strided_f16",  "strided_bf16", "strided_i64", "strided_i32",
+        "strided_u8",    "strided_bool", "reversed",     "transposed",  "permuted",
+        "broadcast_row", "dot",          "sum",          "row_sum",     "column_sum"}) {
+    INFO(name);
     CHECK(names.count(name) == 1);
     CHECK(compute_case(name, 1 << 20).name == name);
   }
-  CHECK(names.size() == 20);
+  CHECK(names.size() == 30);
   CHECK(leaf_elements(1 << 20) == (1 << 20) / 4096 * 4160);
+}
+
+TEST_CASE("views stay inside of their arrays") {
+  for (const ComputeCase& one : compute_cases(1 << 20)) {
+    INFO(one.name);
+    for (std::size_t k = 0; k < one.strides.size(); ++k) {
+      if (one.program.leaves[k].access != compute::Access::strided) continue;
+      std::int64_t lowest = one.first;
+      std::int64_t highest = one.first;
+      for (std::size_t d = 0; d < one.extents.size(); ++d) {
+        const std::int64_t reach = one.strides[k][d] * (one.extents[d] - 1);
+        (reach < 0 ? lowest : highest) += reach;
+      }
+      CHECK(lowest >= 0);
+      const auto size = static_cast<std::int64_t>(size_of(one.program.leaves[k].type));
+      CHECK((highest + 1) * size <= leaf_elements(1 << 20) * 4);
+    }
+  }
 }

@@ -174,7 +174,9 @@ class Bench {
   [[nodiscard]] Binding binding_of(const ComputeCase& one) const {
     Binding binding{.extents = one.extents, .strides = one.strides, .scalars = one.scalars};
     for (std::size_t k = 0; k < one.program.leaves.size(); ++k) {
-      binding.leaves.push_back(arrays_[k]);
+      binding.leaves.push_back(static_cast<const std::byte*>(arrays_[k]) +
+                               one.first *
+                                   static_cast<std::int64_t>(size_of(one.program.leaves[k].type)));
     }
     binding.outputs.assign(one.program.outputs.size(), arrays_[2]);
     if (one.program.reduction) binding.reduction = arrays_[2];
@@ -212,6 +214,18 @@ class Bench {
   }
 
   void launch_costs() {
+    // The launch alone: one thread that does nothing, without parameters.
+    static constexpr compute::CustomKernel kNothing{
+        .name = "nothing",
+        .cuda_source = "extern \"C\" __global__ void nothing() {}",
+        .block = 1,
+        .host = [](std::span<void* const>, unsigned) {}};
+    {
+      const auto lock = compute::lock_backend(device_);
+      const auto step = [&] { backend_.run(kNothing, {}, 1, device_.default_stream()); };
+      step();
+      add_launch("call", cost_of(step));
+    }
     ComputeCase small = compute_case("chain1", 8192);
     small.extents = Dims{1024};
     const Binding binding = binding_of(small);

@@ -30,9 +30,10 @@ struct ComputeRow {
   double of_copy = 0;  ///< bandwidth over that of the best copy of this run
 };
 
-/// What a small operation costs. The caller, to enqueue it: by tier, and "tensor" for all of
-/// `(x + 1).eval()`; or until the device has done it, as one of a hundred that follow each other:
-/// "graph" where they are replayed together, "eager" where they are not.
+/// What a small operation costs. The caller, to enqueue it: "call" for a kernel that does nothing,
+/// by tier, and "tensor" for all of `(x + 1).eval()`; or until the device has done it, as one of a
+/// hundred that follow each other: "graph" where they are replayed together, "eager" where they are
+/// not.
 struct LaunchRow {
   std::string name;
   double us = 0;

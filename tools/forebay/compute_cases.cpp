@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 
 #include "tools/forebay/plain_loops.hpp"
 
@@ -19,6 +21,10 @@ constexpr std::int64_t kRow = kCaseRow;
 constexpr std::int64_t kPitch = kRow + 64;  ///< elements between rows of the wider array
 constexpr compute::Leaf kLinear{DType::f32, Access::linear};
 constexpr compute::Leaf kStrided{DType::f32, Access::strided};
+
+std::int64_t numel_of(const Dims& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 ComputeCase map_of(std::string name, std::vector<compute::Leaf> leaves, std::int64_t elements) {
   ComputeCase one;
@@ -92,6 +98,27 @@ ComputeCase chain_of(unsigned length, std::int64_t elements) {
   return one;
 }
 
+/// x + x for a view of an array; its elements are as many as `extents` say, read and written once.
+ComputeCase view_of(std::string name, DType type, Dims extents, Dims strides,
+                    std::int64_t offset = 0) {
+  ComputeCase one = map_of(std::move(name), {{type, Access::strided}}, numel_of(extents));
+  one.program.rank = static_cast<std::uint8_t>(extents.size());
+  one.extents = std::move(extents);
+  one.strides = {std::move(strides)};
+  one.first = offset;
+  one.program.code = {{Op::add, type, 0, 0, 0}};
+  one.program.outputs = {{1}};
+  one.loop = nullptr;
+  return one;
+}
+
+/// Rows of a wider array, as many bytes as `rows` of f32 elements.
+ComputeCase pitched_of(DType type, std::int64_t rows) {
+  const auto per_row = kRow * 4 / static_cast<std::int64_t>(size_of(type));
+  return view_of("strided_" + std::string(to_string(type)), type, Dims{rows, per_row},
+                 Dims{kPitch * 4 / static_cast<std::int64_t>(size_of(type)), 1});
+}
+
 ComputeCase sum_of(std::string name, Dims extents, std::uint8_t reduced_dims) {
   ComputeCase one;
   one.name = std::move(name);
@@ -100,8 +127,7 @@ ComputeCase sum_of(std::string name, Dims extents, std::uint8_t reduced_dims) {
   one.program.rank = static_cast<std::uint8_t>(extents.size());
   one.program.reduction = compute::Reduction{compute::ReduceOp::sum, 0};
   one.program.reduced_dims = reduced_dims;
-  one.elements = 1;
-  for (const std::int64_t extent : extents) one.elements *= extent;
+  one.elements = numel_of(extents);
   one.extents = std::move(extents);
   one.bytes = static_cast<std::uint64_t>(one.elements) * 4;
   one.loop = reduced_dims == 0b01 && one.program.rank == 2 ? &plain_column_sum : &plain_row_sum;
@@ -144,6 +170,17 @@ std::vector<ComputeCase> compute_cases(std::int64_t elements) {
   pitched.program.outputs = {{2}};
   pitched.loop = &plain_add_scalar;
   cases.push_back(pitched);
+
+  for (const DType type :
+       {DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::u8, DType::boolean}) {
+    cases.push_back(pitched_of(type, rows));
+  }
+  cases.push_back(view_of("reversed", DType::f32, Dims{whole}, Dims{-1}, whole - 1));
+  cases.push_back(view_of("transposed", DType::f32, Dims{kRow, rows}, Dims{1, kRow}));
+  // Two dimensions of four exchanged, above rows of 256 elements.
+  constexpr std::int64_t kShort = 256;
+  cases.push_back(view_of("permuted", DType::f32, Dims{rows / 2, kRow / kShort, 2, kShort},
+                          Dims{2 * kRow, kShort, kRow, 1}));
 
   ComputeCase row = map_of("broadcast_row", {kLinear, kStrided}, whole);
   row.program.rank = 2;

@@ -15,6 +15,7 @@ struct ComputeCase {
   compute::Program program;
   Dims extents;
   std::vector<Dims> strides;           ///< of the leaves, as in Binding
+  std::int64_t first = 0;              ///< the first element of each leaf in its array
   std::vector<std::uint64_t> scalars;  ///< bit patterns
   std::int64_t elements = 0;           ///< of the iteration space
   std::uint64_t bytes = 0;             ///< read and written by the best implementation
@@ -24,7 +25,8 @@ struct ComputeCase {
 
 /// Over arrays of about `elements` f32 elements, or as many bytes of another type: copy, add
 /// ("add" in f32, "add_f64" and so on in every other type), STREAM's triad, chains of 1, 3, 10 and
-/// 40 operations with scalars, rows of a wider array, a broadcast row, a scalar product, and sums
+/// 40 operations with scalars, rows of a wider array in every type, an array read backwards, one
+/// transposed and one with inner dimensions exchanged, a broadcast row, a scalar product, and sums
 /// over all, rows and columns. REQUIRES: elements >= 8192.
 [[nodiscard]] std::vector<ComputeCase> compute_cases(std::int64_t elements);
 
