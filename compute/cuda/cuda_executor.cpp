@@ -62,14 +62,11 @@ bool CudaExecutor::ready(Kernel& kernel, Source source, const char* entry) {
     kernel.function = kernels_.get(source()(), entry);
     return true;
   }
-  if (kernel.background != nullptr) {
-    kernel.function = kernel.background->function();
-    if (kernel.function != nullptr) return true;
-  } else {
-    if (++kernel.runs < device_.config().kernels.compile_after) return false;
-    kernel.background = kernels_.background(source(), entry);
-  }
-  kernels_.want(kernel.background);
+  if (kernel.background == nullptr) kernel.background = kernels_.background(source(), entry);
+  kernel.function = kernel.background->function();
+  if (kernel.function != nullptr) return true;
+  if (kernel.runs < device_.config().kernels.compile_after) ++kernel.runs;
+  if (kernel.runs == device_.config().kernels.compile_after) kernels_.want(kernel.background);
   return false;
 }
 
@@ -78,9 +75,8 @@ void CudaExecutor::enqueue(const Kernel& kernel, unsigned blocks, unsigned threa
                            const Stream& stream, What what) {
   void* parameters[] = {arguments};
   const driver::CudaApi& api = device_.api();
-  const CUresult result =
-      api.cuLaunchKernel(kernel.function, blocks, 1, 1, threads, 1, 1, 0,
-                         static_cast<CUstream>(stream.native()), parameters, nullptr);
+  const CUresult result = api.cuLaunchKernel(kernel.function, blocks, 1, 1, threads, 1, 1, 0,
+                                             native(stream), parameters, nullptr);
   if (result != CUDA_SUCCESS) throw_driver_error(api, result, ("launching " + what()).c_str());
   device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
 }

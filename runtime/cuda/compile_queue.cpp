@@ -26,7 +26,7 @@ struct CompileQueue::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::list<std::shared_ptr<BackgroundKernel>> waiting;  // mutex; the last used first
-  std::vector<std::weak_ptr<BackgroundKernel>> dropped;  // mutex; each once
+  std::vector<std::weak_ptr<BackgroundKernel>> resting;  // mutex; each once
   unsigned threads = 0;                                  // mutex
   KernelCounters* counters;                              // mutex; null after `stop`
   std::string last_failure;                              // mutex
@@ -41,32 +41,32 @@ struct CompileQueue::Shared {
     waiting.erase(place);
     if (counters != nullptr) counters->dropped.fetch_add(1, std::memory_order_relaxed);
   }
-  /// As one that was dropped. Without memory its next use brings it back all the same.
+  /// As one that `settle` has to queue. Without memory its next use does it all the same.
   void remember(const std::shared_ptr<BackgroundKernel>& kernel) {
-    if (kernel->dropped_) return;
+    if (kernel->resting_) return;
     try {
       // Before it grows, those go that nobody holds any more.
-      if (dropped.size() == dropped.capacity()) {
-        std::erase_if(dropped, [](const auto& one) { return one.expired(); });
-        dropped.reserve(2 * dropped.size() + 8);
+      if (resting.size() == resting.capacity()) {
+        std::erase_if(resting, [](const auto& one) { return one.expired(); });
+        resting.reserve(2 * resting.size() + 8);
       }
-      dropped.push_back(kernel);
-      kernel->dropped_ = true;
+      resting.push_back(kernel);
+      kernel->resting_ = true;
     } catch (const std::bad_alloc&) {
     }
   }
-  /// Queues what was dropped and is still without a kernel, as far as the queue has room; behind
-  /// all others, since nobody uses it now.
+  /// Queues what rests and is still without a kernel, as far as the queue has room; behind all
+  /// others, since nobody uses it now.
   void bring_back() {
-    while (!dropped.empty() && waiting.size() < options.bound) {
-      const std::shared_ptr<BackgroundKernel> kernel = dropped.back().lock();
+    while (!resting.empty() && waiting.size() < options.bound) {
+      const std::shared_ptr<BackgroundKernel> kernel = resting.back().lock();
       if (kernel != nullptr && kernel->state() == State::idle) {
         waiting.push_back(kernel);
         kernel->place_ = std::prev(waiting.end());
         kernel->state_.store(State::queued, std::memory_order_release);
       }
-      if (kernel != nullptr) kernel->dropped_ = false;
-      dropped.pop_back();
+      if (kernel != nullptr) kernel->resting_ = false;
+      resting.pop_back();
     }
     count_waiting();
   }
@@ -105,6 +105,11 @@ void CompileQueue::want(const std::shared_ptr<BackgroundKernel>& kernel) noexcep
   shared.count_waiting();
 }
 
+void CompileQueue::know(const std::shared_ptr<BackgroundKernel>& kernel) noexcept {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->counters != nullptr) shared_->remember(kernel);
+}
+
 bool CompileQueue::settle(std::chrono::milliseconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   Shared& shared = *shared_;
@@ -115,11 +120,11 @@ bool CompileQueue::settle(std::chrono::milliseconds limit) {
          n > 0 && !shared.waiting.empty() && shared.threads < shared.options.threads; --n) {
       start_thread(shared_);
     }
-    if (shared.threads == 0) return shared.dropped.empty();  // else there is no thread to be had
+    if (shared.threads == 0) return shared.resting.empty();  // else there is no thread to be had
     if (!shared.changed.wait_until(lock, deadline, [&] { return shared.threads == 0; })) {
       return false;
     }
-    if (shared.dropped.empty()) return true;
+    if (shared.resting.empty()) return true;
   }
 }
 
@@ -128,7 +133,7 @@ void CompileQueue::stop(std::chrono::milliseconds limit) noexcept {
   Shared& shared = *shared_;
   std::unique_lock lock(shared.mutex);
   while (!shared.waiting.empty()) shared.drop(shared.waiting.begin());
-  shared.dropped.clear();
+  shared.resting.clear();
   shared.count_waiting();
   shared.counters = nullptr;
   shared.changed.wait_for(lock, limit, [&] { return shared.threads == 0; });

@@ -39,7 +39,7 @@ class BackgroundKernel {
   CUfunction function_ = nullptr;  // written before state_ becomes ready
   std::function<CUfunction()> make_;
   std::list<std::shared_ptr<BackgroundKernel>>::iterator place_;  // while queued; the queue's mutex
-  bool dropped_ = false;  // listed as such; the queue's mutex
+  bool resting_ = false;  // listed as such; the queue's mutex
 };
 
 /// Kernels wait here for one of a few threads, which exist only while there is something to do.
@@ -47,7 +47,7 @@ class BackgroundKernel {
 /// The kernel that was used last comes first: what runs now gains most, and what was used once, at
 /// the start of a program, ends at the bottom. A full queue drops what was used longest ago; its
 /// next use brings it back, or a call of `settle`. So neither the queue nor a wait for it grows
-/// with history: what was dropped is known as long as somebody holds it.
+/// with history: what is not queued is known as long as somebody holds it.
 ///
 /// Nobody waits for a compilation, but those who call `settle`. One that hangs keeps its thread,
 /// and its kernel is never ready.
@@ -68,8 +68,10 @@ class CompileQueue {
   /// Puts the kernel in front of all others unless it is being made or was. Never throws: without
   /// memory or threads, the kernel stays idle. Cost: one lock.
   void want(const std::shared_ptr<BackgroundKernel>& kernel) noexcept;
-  /// Queues what was dropped, and waits until nothing is queued or being made; false if that took
-  /// longer than `limit`.
+  /// The kernel waits for somebody to want it, or for `settle`. REQUIRES: nobody wanted it yet.
+  void know(const std::shared_ptr<BackgroundKernel>& kernel) noexcept;
+  /// Queues what is known or was dropped, and waits until nothing is queued or being made; false if
+  /// that took longer than `limit`.
   bool settle(std::chrono::milliseconds limit);
   /// Drops what is queued, and waits for what is being made, no longer than `limit`. The queue
   /// takes nothing after. Twice is fine. Does nothing in a forked child.

@@ -59,12 +59,14 @@ CUfunction KernelCache::get(std::string_view source, const std::string& entry) {
 
 std::shared_ptr<BackgroundKernel> KernelCache::background(std::function<std::string()> source,
                                                           std::string entry) {
-  return std::make_shared<BackgroundKernel>(
+  auto kernel = std::make_shared<BackgroundKernel>(
       [cache = weak_from_this(), source = std::move(source), entry = std::move(entry)] {
         const std::shared_ptr<KernelCache> self = cache.lock();
         if (self == nullptr) throw ClosedError("the device of a kernel was closed");
         return self->find(source(), entry, Caller::queue);
       });
+  queue_.know(kernel);
+  return kernel;
 }
 
 CUfunction KernelCache::find(std::string_view source, const std::string& entry, Caller caller) {

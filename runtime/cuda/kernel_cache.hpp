@@ -53,13 +53,13 @@ class KernelCache : public std::enable_shared_from_this<KernelCache> {
   /// The kernel `entry` of `source`, loaded. Throws CompileError with the compiler's log (each
   /// time: what did not compile once is not compiled again), DriverError, ClosedError.
   [[nodiscard]] CUfunction get(std::string_view source, const std::string& entry);
-  /// The kernel `entry` of what `source` gives, which is called when it is made: by nobody before
-  /// somebody wants it.
+  /// The kernel `entry` of what `source` gives, which is called when it is made: once somebody
+  /// wants it, or waits for all.
   [[nodiscard]] std::shared_ptr<BackgroundKernel> background(std::function<std::string()> source,
                                                              std::string entry);
   /// Somebody would use the kernel if it were ready. Makes no call of the driver.
   void want(const std::shared_ptr<BackgroundKernel>& kernel) noexcept { queue_.want(kernel); }
-  /// Waits for all that is wanted; false if that took longer than `limit`.
+  /// Makes all that somebody holds, and waits for it; false if that took longer than `limit`.
   bool settle(std::chrono::milliseconds limit) { return queue_.settle(limit); }
 
   /// Unloads everything, and drops what is wanted; a compilation that is under way ends by itself.

@@ -175,11 +175,21 @@ TEST_CASE("kernels.compile_after says from which run on") {
   config.kernels.compile_after = 4;
   TiersSetting setting(FusionTier::automatic, config);
   for (int i = 0; i < 3; ++i) (void)setting.run(*setting.background);
-  REQUIRE(setting.kernels->settle(kLong));
+  CHECK(setting.counters.queued == 0);
   CHECK(setting.script->begun == 0);
   (void)setting.run(*setting.background);
   REQUIRE(setting.kernels->settle(kLong));
   CHECK(setting.script->begun == 1);
+}
+
+TEST_CASE("who waits for all kernels has that of a program that ran once") {
+  Config config;
+  config.kernels.compile_after = 1000;
+  TiersSetting setting(FusionTier::automatic, config);
+  CHECK(setting.run(*setting.background) == Readiness::not_ready);
+  REQUIRE(setting.kernels->settle(kLong));
+  CHECK(setting.script->begun == 1);
+  CHECK(setting.run(*setting.background) == Readiness::done);
 }
 
 TEST_CASE("a program that does not compile is never ready, and is not compiled again") {

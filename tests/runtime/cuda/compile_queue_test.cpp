@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
@@ -164,6 +165,23 @@ TEST_CASE("a full queue drops what was used longest ago, and its next use brings
   CHECK(*setting.made == std::vector<int>{0, 4, 3, 2, 1});
   for (const auto& kernel : kernels) CHECK(kernel->state() == KernelState::ready);
   CHECK(setting.counters.queued == 0);
+}
+
+TEST_CASE("a kernel that nobody wanted is made once somebody waits for all") {
+  Setting setting;
+  CompileQueue queue({.threads = 1, .bound = 2}, setting.counters);
+  std::vector<std::shared_ptr<BackgroundKernel>> kernels;
+  for (int i = 0; i < 5; ++i) {
+    kernels.push_back(setting.kernel(i));
+    queue.know(kernels.back());
+  }
+  CHECK(setting.counters.queued == 0);
+  kernels[4] = nullptr;
+  queue.want(kernels[1]);
+  REQUIRE(queue.settle(kLong));
+  std::sort(setting.made->begin(), setting.made->end());
+  CHECK(*setting.made == std::vector<int>{0, 1, 2, 3});
+  CHECK(setting.counters.dropped == 0);
 }
 
 TEST_CASE("what was dropped is forgotten with its last owner, and remembered once") {
