@@ -5,4 +5,4 @@
 
 FB_KERNEL(forebay_interpret_map, 5, kFbSmallBytes, fb_map<kFbMapElements, false>)
 FB_KERNEL(forebay_interpret_reduce, 4, kFbSmallBytes, fb_reduce)
-FB_KERNEL(forebay_interpret_map_typed, 4, kFbSmallBytes, fb_map<kFbMapElements, true>)
+FB_KERNEL(forebay_interpret_map_typed, 5, kFbSmallBytes, fb_map<kFbMapElements, true>)
