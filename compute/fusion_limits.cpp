@@ -17,6 +17,10 @@ Weight weight_of(const Node& node) noexcept {
   return {.leaves = 1, .pinned = node.held_only_by(1) ? node.storage->bytes() : 0};
 }
 
+std::string counted(std::uint64_t number, const char* thing) {
+  return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
 }  // namespace
 
 FusionLimits::FusionLimits(const FusionConfig& config, const Limits& backend, std::size_t capacity)
@@ -32,7 +36,7 @@ const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept {
   static constexpr End kEnds[] = {
       {&Weight::ops, &FusionEndCounters::max_ops, "operations", "fusion.max_ops"},
       {&Weight::leaves, &FusionEndCounters::max_inputs, "inputs", "fusion.max_inputs"},
-      {&Weight::scalars, &FusionEndCounters::max_inputs, "scalars", "fusion.max_inputs"},
+      {&Weight::scalars, &FusionEndCounters::max_scalars, "scalars", "the backend's"},
       {&Weight::height, &FusionEndCounters::max_height, "levels", "fusion.max_height"},
   };
   for (const End& end : kEnds) {
@@ -42,11 +46,15 @@ const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept {
 }
 
 std::string numbers_of(const End& end, const Weight& weight, const FusionLimits& limits) {
+  if (end.bound == nullptr) {
+    return std::string(end.text) + ": " + counted(weight.ops, "operation") + ", " +
+           counted(weight.leaves, "input") + ", " + counted(weight.scalars, "scalar");
+  }
   const bool pinned = end.measure == nullptr;
   const std::uint64_t number = pinned ? weight.pinned : weight.*end.measure;
   const std::uint64_t most = pinned ? limits.most.pinned : limits.most.*end.measure;
-  return std::to_string(number) + " " + end.unit + ", at most " + std::to_string(most) + " (" +
-         end.key + ")";
+  return std::to_string(number) + " " + end.text + ", at most " + std::to_string(most) + " (" +
+         end.bound + ")";
 }
 
 // Sums cannot overflow: each operand is within the limits, or was weighed exactly.

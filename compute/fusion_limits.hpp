@@ -22,23 +22,25 @@ struct FusionLimits {
   FusionLimits(const FusionConfig& config, const Limits& backend, std::size_t capacity);
 };
 
-/// One reason for an expression to end: the measure that went beyond its limit.
+/// One reason for an expression to end: a need for its value, or a measure beyond its limit.
 struct End {
   std::uint32_t Weight::*measure;  ///< what the heaviest operand has most of; null: none
   Counter FusionEndCounters::*counter;
-  const char* unit = "";  ///< of the measure
-  const char* key = "";   ///< of the configuration that bounds it
+  const char* text;   ///< the need, or the unit of the measure
+  const char* bound;  ///< what the limit comes from, a key of the configuration if possible; null:
+                      ///< there is no limit
 };
-inline constexpr End kEndRead{nullptr, &FusionEndCounters::read};
-inline constexpr End kEndConsumer{nullptr, &FusionEndCounters::consumer};
+inline constexpr End kEndRead{nullptr, &FusionEndCounters::read, "it is read", nullptr};
+inline constexpr End kEndConsumer{nullptr, &FusionEndCounters::consumer, "it is needed in memory",
+                                  nullptr};
 inline constexpr End kEndPinned{nullptr, &FusionEndCounters::pinned_bytes, "bytes held by it alone",
                                 "fusion.pinned_fraction"};
 
 /// The first limit on the size of a program that `weight` is beyond, or null.
 [[nodiscard]] const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept;
 
-/// An end at a limit with its numbers: "257 operations, at most 256 (fusion.max_ops)". A backend's
-/// own limit may be below the configuration's.
+/// An end with its numbers: "257 operations, at most 256 (fusion.max_ops)", where a backend's own
+/// limit may be below the configuration's, or "it is read: 12 operations, 3 inputs, 1 scalar".
 [[nodiscard]] std::string numbers_of(const End& end, const Weight& weight,
                                      const FusionLimits& limits);
 

@@ -80,6 +80,7 @@ ordered_json fusion_json(const FusionCounters& fusion) {
            {{"read", read(fusion.ends.read)},
             {"max_ops", read(fusion.ends.max_ops)},
             {"max_inputs", read(fusion.ends.max_inputs)},
+            {"max_scalars", read(fusion.ends.max_scalars)},
             {"max_height", read(fusion.ends.max_height)},
             {"pinned_bytes", read(fusion.ends.pinned_bytes)},
             {"consumer", read(fusion.ends.consumer)}}}};

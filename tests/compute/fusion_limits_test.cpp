@@ -1,6 +1,7 @@
 #include "compute/fusion_limits.hpp"
 
 #include "tests/compute/support.hpp"
+#include "tests/support/forked.hpp"
 
 using namespace forebay;
 using namespace forebay::compute;
@@ -29,7 +30,7 @@ TEST_CASE("the stricter limit counts") {
   CHECK(exceeded({.ops = 11}, limits)->counter == &FusionEndCounters::max_ops);
   CHECK(exceeded({.leaves = 31}, limits)->counter == &FusionEndCounters::max_inputs);
   CHECK(exceeded({.scalars = limits.most.scalars + 1}, limits)->counter ==
-        &FusionEndCounters::max_inputs);
+        &FusionEndCounters::max_scalars);
   CHECK(exceeded({.height = config.max_height + 1}, limits)->counter ==
         &FusionEndCounters::max_height);
 }
@@ -44,9 +45,11 @@ TEST_CASE("an end names its numbers and the key that bounds them") {
         "11 operations, at most 10 (fusion.max_ops)");
   const Weight scalars{.scalars = 21};
   CHECK(numbers_of(*exceeded(scalars, limits), scalars, limits) ==
-        "21 scalars, at most 20 (fusion.max_inputs)");
+        "21 scalars, at most 20 (the backend's)");
   CHECK(numbers_of(kEndPinned, {.pinned = 501}, limits) ==
         "501 bytes held by it alone, at most 500 (fusion.pinned_fraction)");
+  CHECK(numbers_of(kEndRead, {.ops = 12, .leaves = 3, .scalars = 1}, limits) ==
+        "it is read: 12 operations, 3 inputs, 1 scalar");
 }
 
 TEST_CASE("operations end an expression and are counted") {
@@ -90,7 +93,7 @@ TEST_CASE("inputs end an expression and are counted") {
   CHECK(sum.to_host<float>() == std::vector<float>{45, 10});
 }
 
-TEST_CASE("scalars count as inputs of their own kind") {
+TEST_CASE("scalars end an expression and are counted") {
   const Host host;
   const std::uint64_t terms = Limits{}.max_scalars / 2 + 8;  // each brings two words of a key
   Tensor sum = zeros({2}, host.device).eval();
@@ -102,7 +105,8 @@ TEST_CASE("scalars count as inputs of their own kind") {
     sum = std::move(sum) + (random(i) + random(i + 1));
     expected += random(i).to_host<float>()[1] + random(i + 1).to_host<float>()[1];
   }
-  CHECK(host.fusion().ends.max_inputs.load() == 1);
+  CHECK(host.fusion().ends.max_scalars.load() == 1);
+  CHECK(host.fusion().ends.max_inputs.load() == 0);
   CHECK(host.fusion().ends.max_ops.load() == 0);
   CHECK(sum.to_host<float>()[1] == Approx(expected).epsilon(1e-5));
 }
@@ -154,4 +158,47 @@ TEST_CASE("weights are bounds from above, and exact on demand") {
   CHECK(exact.scalars == 1);
   CHECK(exact.height == 2);
   CHECK(exact.pinned == 0);
+}
+
+TEST_CASE("every end of an expression is traced with its numbers") {
+  const test::Ended ended = test::in_child([] {
+    Config config;
+    config.log_level = LogLevel::trace;
+    config.fusion.max_ops = 8;
+    config.fusion.max_inputs = 3;
+    config.fusion.max_height = 6;
+    config.pool.capacity = std::size_t{64} << 20;
+    config.fusion.pinned_fraction = 0.25;
+    const Host host(config);
+    const Tensor a = host.f32({1, 2});
+    const Tensor b = host.f32({3, 4});
+    ((a + 1.0) * b).eval();
+    (void)(a * b).sum().eval();
+    Tensor high = a;
+    for (int i = 0; i < 7; ++i) high = std::move(high) + 1.0;
+    Tensor wide = a * b;
+    wide = std::move(wide) + host.f32({5, 6});
+    wide = std::move(wide) + host.f32({7, 8});
+    Tensor many = (((a + b) * (a - b)) + ((a * b) * (b - a))) + 1.0;
+    many = std::move(many) * ((a + 1.0) + (b + 1.0));
+    const auto make = [&] {
+      Tensor tensor = zeros({3 << 20}, host.device);
+      tensor.eval();
+      return tensor;
+    };
+    (void)(make() + make());
+    return 0;
+  });
+  CHECK(ended.code == 0);
+  INFO(ended.err);
+  for (const char* line :
+       {"it is read: 2 operations, 2 inputs, 1 scalar",
+        "it is needed in memory: 1 operation, 2 inputs, 0 scalars",
+        "7 levels, at most 6 (fusion.max_height)", "4 inputs, at most 3 (fusion.max_inputs)",
+        "operations, at most 8 (fusion.max_ops)",
+        "25165824 bytes held by it alone, at most 16777216 (fusion.pinned_fraction)"}) {
+    INFO(line);
+    CHECK(contains(ended.err, std::string("an expression of host ends: ")));
+    CHECK(contains(ended.err, line));
+  }
 }

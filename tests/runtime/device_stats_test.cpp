@@ -438,6 +438,7 @@ TEST_CASE("Each counter reaches its own key") {
   set(counters.fusion.ends.read);
   set(counters.fusion.ends.max_ops);
   set(counters.fusion.ends.max_inputs);
+  set(counters.fusion.ends.max_scalars);
   set(counters.fusion.ends.max_height);
   set(counters.fusion.ends.pinned_bytes);
   set(counters.fusion.ends.consumer);
@@ -462,7 +463,7 @@ TEST_CASE("Each counter reaches its own key") {
     CHECK(document["fusion"][key] == ++seen);
   }
   for (const char* key :
-       {"read", "max_ops", "max_inputs", "max_height", "pinned_bytes", "consumer"}) {
+       {"read", "max_ops", "max_inputs", "max_scalars", "max_height", "pinned_bytes", "consumer"}) {
     INFO(key);
     CHECK(document["fusion"]["ends"][key] == ++seen);
   }

@@ -32,6 +32,7 @@ struct FusionEndCounters {
   Counter consumer{0};      ///< a consumer that cannot be fused (matmul, view, …)
   Counter max_ops{0};       ///< the limit on operations of a program
   Counter max_inputs{0};    ///< the limit on leaves of a program
+  Counter max_scalars{0};   ///< the backend's limit on constants of a program
   Counter max_height{0};    ///< the limit on the height of an expression
   Counter pinned_bytes{0};  ///< the limit on bytes kept alive by an expression alone
 };
