@@ -12,6 +12,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::explore;
 using forebay::pool::test::kSanitised;
 
@@ -360,7 +361,7 @@ template <What First, What Second>
 void try_everything(unsigned depth, std::size_t least) {
   using World = CacheWorld<First, Second>;
   tally = {};
-  const std::size_t states = explore<World>(World::kOperations, kSanitised ? 4 : depth);
+  const std::size_t states = explore<World>(World::kOperations, by_build(depth, 4u, 3u));
   if (kSanitised) return;
   CHECK(states > least);
   CHECK(tally.kept > 0);

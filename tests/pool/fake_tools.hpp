@@ -24,8 +24,12 @@ class FakeTools final : public MemoryTools {
     if (!reachable(address, bytes) || refuse) return false;
     ++fills;
     last_stream = stream;
-    each_piece(address, bytes, [&](std::uint8_t* at, std::size_t, std::size_t length) {
-      std::memset(at, value, length);
+    each_piece(address, bytes, [&](Page& page, std::size_t at, std::size_t, std::size_t length) {
+      if (length == kPage) {
+        page = {value, nullptr};
+      } else {
+        std::memset(&page.byte(at), value, length);
+      }
     });
     return true;
   }
@@ -34,9 +38,15 @@ class FakeTools final : public MemoryTools {
     if (!reachable(address, bytes) || refuse) return false;
     ++reads;
     last_stream = stream;
-    each_piece(address, bytes, [&](std::uint8_t* at, std::size_t offset, std::size_t length) {
-      std::memcpy(static_cast<std::uint8_t*>(to) + offset, at, length);
-    });
+    each_piece(address, bytes,
+               [&](Page& page, std::size_t at, std::size_t offset, std::size_t length) {
+                 auto* const there = static_cast<std::uint8_t*>(to) + offset;
+                 if (page.bytes == nullptr) {
+                   std::memset(there, page.value, length);
+                 } else {
+                   std::memcpy(there, &page.byte(at), length);
+                 }
+               });
     return true;
   }
   /// What a kernel would do.
@@ -55,6 +65,18 @@ class FakeTools final : public MemoryTools {
 
  private:
   static constexpr std::size_t kPage = 4096;
+  /// One value for all, until a part of it differs.
+  struct Page {
+    std::uint8_t value = 0;
+    std::unique_ptr<std::array<std::uint8_t, kPage>> bytes;
+    std::uint8_t& byte(std::size_t at) {
+      if (bytes == nullptr) {
+        bytes = std::make_unique<std::array<std::uint8_t, kPage>>();
+        bytes->fill(value);
+      }
+      return (*bytes)[at];
+    }
+  };
   bool reachable(Address address, std::size_t bytes) {
     if (source_->accessible(address, bytes)) return true;
     ++unreachable;
@@ -65,15 +87,15 @@ class FakeTools final : public MemoryTools {
     for (std::size_t offset = 0; offset < bytes;) {
       const std::size_t in_page = (address + offset) % kPage;
       const std::size_t length = std::min(bytes - offset, kPage - in_page);
-      visit(&byte(address + offset), offset, length);
+      visit(pages_[(address + offset) / kPage], in_page, offset, length);
       offset += length;
     }
   }
-  std::uint8_t& byte(Address address) { return pages_[address / kPage][address % kPage]; }
+  std::uint8_t& byte(Address address) { return pages_[address / kPage].byte(address % kPage); }
 
   std::shared_ptr<SimulatedSource> source_;
   std::mutex mutex_;
-  std::unordered_map<Address, std::array<std::uint8_t, kPage>> pages_;
+  std::unordered_map<Address, Page> pages_;
 };
 
 }  // namespace forebay::pool::test

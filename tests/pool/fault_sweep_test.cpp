@@ -11,7 +11,7 @@
 
 using namespace forebay;
 using namespace forebay::pool;
-using forebay::pool::test::kSanitised;
+using forebay::pool::test::by_build;
 using forebay::pool::test::kTimeCalls;
 using forebay::pool::test::Scenario;
 using forebay::pool::test::scenarios;
@@ -64,7 +64,7 @@ void close(Stage& stage) {
 
 std::size_t sweep(const Scenario& scenario, const Call& call, std::uint64_t calls) {
   std::size_t runs = 0;
-  for (std::uint64_t nth = 1; nth <= calls; nth += kSanitised ? 4 : 1) {
+  for (std::uint64_t nth = 1; nth <= calls; nth += by_build(1, 4, 16)) {
     for (const bool for_ever : {false, true}) {
       for (const Outcome outcome : {Outcome::failed, Outcome::out_of_memory}) {
         if (call.time && outcome != Outcome::failed) continue;
@@ -119,6 +119,6 @@ TEST_CASE("each call may fail at each of its times in six scenarios") {
     }
     std::size_t runs = 0;
     for (const auto& [call, count] : calls) runs += sweep(scenario, call, count);
-    CHECK(runs > (kSanitised ? 10u : 40u));
+    CHECK(runs > (by_build(40u, 10u, 5u)));
   }
 }

@@ -14,6 +14,7 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::kSanitised;
 using forebay::pool::test::Shadow;
 using forebay::pool::test::TimeCall;
@@ -149,7 +150,7 @@ TEST_CASE("every short program of two streams on a pool of four handles") {
   for (const MissPolicy policy : {MissPolicy::map_first, MissPolicy::steal_first}) {
     std::vector<Steps> frontier{{}};
     std::unordered_set<std::string> seen;
-    const unsigned depth = kSanitised ? 3 : 5;
+    const unsigned depth = by_build(5, 3, 2);
     for (unsigned length = 0; length < depth; ++length) {
       std::vector<Steps> next;
       for (const Steps& steps : frontier) {
@@ -170,7 +171,7 @@ TEST_CASE("every short program of two streams on a pool of four handles") {
     }
     states += seen.size();
   }
-  CHECK(states > (kSanitised ? 100u : 2'000u));
+  CHECK(states > (by_build(2'000u, 100u, 10u)));
   if (kSanitised) return;
   // All rungs but those that need time, carriers or a callback.
   CHECK(all.ladder.map.count > 0);

@@ -15,6 +15,7 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::explore;
 using forebay::pool::test::kSanitised;
 using forebay::pool::test::Shadow;
@@ -212,7 +213,7 @@ class PoolWorld {
 
 TEST_CASE("every short program of two streams on a pool with slabs and buddies") {
   world_tally = {};
-  const std::size_t states = explore<PoolWorld>(PoolWorld::kOperations, kSanitised ? 3 : 5);
+  const std::size_t states = explore<PoolWorld>(PoolWorld::kOperations, by_build(5, 3, 2));
   if (kSanitised) return;
   CHECK(states > 20'000);
   CHECK(world_tally.adopted > 0);

@@ -13,8 +13,8 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::enrich;
-using forebay::pool::test::kSanitised;
 using forebay::pool::test::ScarceMemory;
 using forebay::pool::test::World;
 
@@ -100,10 +100,10 @@ class Scenario {
   ScarceMemory& memory_;
 };
 
-/// Each allocation of the scenario fails, one a run (in a sanitised build, every third). Returns
+/// Each allocation of the scenario fails, one a run (in a sanitised build, some of them). Returns
 /// how many there are.
 std::uint64_t fail_each(const World::Config& config, bool for_ever) {
-  for (std::uint64_t nth = 1;; nth += kSanitised ? 3 : 1) {
+  for (std::uint64_t nth = 1;; nth += by_build(1, 5, 20)) {
     INFO("allocation " << nth << (for_ever ? " and all after it fail" : " fails"));
     ScarceMemory memory(nth, for_ever);
     Scenario scenario(config, memory);

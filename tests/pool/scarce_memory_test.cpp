@@ -11,8 +11,8 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::enrich;
-using forebay::pool::test::kSanitised;
 using forebay::pool::test::ScarceMemory;
 using forebay::pool::test::Scenario;
 using forebay::pool::test::scenarios;
@@ -47,7 +47,7 @@ void recover(Stage& stage) {
 }
 
 std::uint64_t fail_each(const Scenario& scenario, bool for_ever) {
-  for (std::uint64_t nth = 1;; nth += kSanitised ? 5 : 1) {
+  for (std::uint64_t nth = 1;; nth += by_build(1, 5, 40)) {
     INFO(scenario.name << ": allocation " << nth
                        << (for_ever ? " and all after it fail" : " fails"));
     ScarceMemory memory(nth, for_ever);
