@@ -31,9 +31,8 @@ if(FOREBAY_SANITIZE)
 endif()
 
 # Most of compiling is reading headers. Those of the standard library that nearly every file includes
-# are read once for all modules; and where nobody edits, several files are compiled as one: the tests
-# where FOREBAY_UNITY_TESTS asks for it, in sanitised builds the modules too that have such tests.
-# Names in unnamed namespaces differ there.
+# are read once for all modules; and where nobody edits, several files are compiled as one, which
+# FOREBAY_UNITY asks for. Names in unnamed namespaces of a target differ for that.
 set(empty_source ${PROJECT_BINARY_DIR}/empty.cpp)
 file(CONFIGURE OUTPUT ${empty_source} CONTENT "")
 add_library(forebay_standard_headers OBJECT ${empty_source})
@@ -42,12 +41,8 @@ target_link_libraries(forebay_standard_headers PRIVATE forebay_options)
 target_precompile_headers(forebay_standard_headers PRIVATE
   <algorithm> <array> <atomic> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional>
   <string> <string_view> <unordered_map> <utility> <vector>)
-set(CMAKE_UNITY_BUILD OFF)  # whatever a project around this one asks for
+set(CMAKE_UNITY_BUILD ${FOREBAY_UNITY})  # whatever a project around this one asks for
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
-set(FOREBAY_UNITY OFF)
-if(FOREBAY_SANITIZE)
-  set(FOREBAY_UNITY ON)
-endif()
 
 # forebay_module(NAME SOURCES … HEADERS … [DEPENDS targets that users see] [PRIVATE targets])
 # HEADERS are public and lie below NAME/include; sources may include private headers from the
@@ -77,6 +72,10 @@ function(forebay_executable name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE forebay_options ${arg_LINK})
   set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR "${FOREBAY_LAUNCHER}")
+  if(FOREBAY_SANITIZE)
+    # What is instrumented is full of addresses; relocating them takes a third of a short test.
+    target_link_options(${name} PRIVATE -no-pie)
+  endif()
   if(FOREBAY_BUNDLE_LIBRARIES)
     # A classic RPATH, unlike RUNPATH, also serves the libraries that a copied library needs.
     set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")

@@ -11,7 +11,6 @@ namespace {
 
 using host::block_type;
 using host::is_as_in_memory;
-using host::is_narrow;
 
 // Narrow types pass through floats and booleans through bytes that are 0 or 1, block by block.
 constexpr std::size_t kBlock = 1024;
@@ -25,7 +24,7 @@ void convert_block(const std::byte* source, DType source_type, std::byte* target
     host::loading_kernel(source_type)(source, nullptr, nullptr, wide.data(), n, 0);
     from = wide.data();
   }
-  if (is_narrow(target_type)) {
+  if (host::is_narrow(target_type)) {
     host::odd_kernel(block_type(source_type))(from, nullptr, nullptr, odd.data(), n, 0);
     host::narrowing_kernel(target_type)(odd.data(), nullptr, nullptr, target, n, 0);
   } else {
@@ -45,7 +44,7 @@ void convert(const void* source, DType source_type, void* target, DType target_t
   }
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
-  if (is_as_in_memory(source_type) && !is_narrow(target_type)) {
+  if (is_as_in_memory(source_type) && !host::is_narrow(target_type)) {
     host::find_kernel(cast_to(target_type), source_type, target_type)(source, nullptr, nullptr,
                                                                       target, count, 0);
     return;

@@ -8,7 +8,6 @@
 namespace forebay::compute {
 
 using host::block_type;
-using host::is_narrow;
 
 std::uint64_t fold_cast(ConstantValue value, DType type) {
   std::uint64_t bits = 0;
@@ -30,7 +29,7 @@ std::optional<std::uint64_t> fold(Op op, std::span<const ConstantValue> operands
   std::uint64_t bits = 0;
   host::find_kernel(op, block_type(operands[0].type), block_type(result))(&values[0], &values[1],
                                                                           &values[2], &bits, 1, 0);
-  return is_narrow(result) ? fold_cast({DType::f32, bits}, result) : bits;
+  return host::is_narrow(result) ? fold_cast({DType::f32, bits}, result) : bits;
 }
 
 }  // namespace forebay::compute

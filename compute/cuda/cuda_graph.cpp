@@ -5,8 +5,6 @@
 namespace forebay::cuda {
 namespace {
 
-CUstream native(const Stream& stream) { return static_cast<CUstream>(stream.native()); }
-
 /// What a capture gave, until it is made executable.
 class Template {
  public:

@@ -26,10 +26,9 @@ Readiness InterpretedExecutor::run(const Program& program, const Binding& bindin
   InterpreterArguments arguments(program, bytecode, binding, plan);
   void* parameters[] = {arguments.data()};
   const driver::CudaApi& api = device_.api();
-  const CUresult result =
-      api.cuLaunchKernel(kernels_.function(plan.kernel), launch.blocks, 1, 1, launch.threads, 1, 1,
-                         static_cast<unsigned>(plan.shared_bytes),
-                         static_cast<CUstream>(stream.native()), parameters, nullptr);
+  const CUresult result = api.cuLaunchKernel(
+      kernels_.function(plan.kernel), launch.blocks, 1, 1, launch.threads, 1, 1,
+      static_cast<unsigned>(plan.shared_bytes), native(stream), parameters, nullptr);
   if (result != CUDA_SUCCESS) {
     const std::string call = std::string("launching ") + interpreter_entry(plan.kernel) +
                              " for program " + program.key();

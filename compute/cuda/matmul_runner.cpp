@@ -31,7 +31,7 @@ class MatmulRunner::Aligned {
     check(device_.api(),
           device_.api().cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(target),
                                           reinterpret_cast<CUdeviceptr>(source), bytes_,
-                                          static_cast<CUstream>(stream_.native())),
+                                          native(stream_)),
           "cuMemcpyDtoDAsync");
   }
 

@@ -19,7 +19,7 @@ void* StreamScratch::reduction(const Stream& stream) {
     const driver::CudaApi& api = device_.api();
     check(api,
           api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(memory.get()), 0, kPartialBytes / 4,
-                               static_cast<CUstream>(stream.native())),
+                               native(stream)),
           "cuMemsetD32Async");
     mine.reduction = std::move(memory);
   }

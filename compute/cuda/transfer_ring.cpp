@@ -111,7 +111,7 @@ std::byte* TransferRing::acquire(Slot& slot) {
 }
 
 void TransferRing::mark(Slot& slot, const Stream& stream) {
-  const auto queue = static_cast<CUstream>(stream.native());
+  const auto queue = native(stream);
   const CUresult recorded = device_.api().cuEventRecord(slot.event, queue);
   // The copy is enqueued all the same; without an event the slot is free only once the stream is.
   if (recorded != CUDA_SUCCESS) device_.api().cuStreamSynchronize(queue);
@@ -130,8 +130,7 @@ void TransferRing::send(Slot& slot, const Backend::Upload& piece, const Stream& 
   compute::convert(piece.source, piece.source_type, memory, piece.target_type, piece.count);
   check(device_.api(),
         device_.api().cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(piece.target), memory,
-                                        piece.count * size_of(piece.target_type),
-                                        static_cast<CUstream>(stream.native())),
+                                        piece.count * size_of(piece.target_type), native(stream)),
         "cuMemcpyHtoDAsync");
   mark(slot, stream);
 }
@@ -141,7 +140,7 @@ void TransferRing::fetch(Slot& slot, const Backend::Upload& piece, const Stream&
   std::byte* const memory = acquire(slot);
   check(device_.api(),
         device_.api().cuMemcpyDtoHAsync(memory, reinterpret_cast<CUdeviceptr>(piece.source), bytes,
-                                        static_cast<CUstream>(stream.native())),
+                                        native(stream)),
         "cuMemcpyDtoHAsync");
   mark(slot, stream);
   std::memcpy(piece.target, acquire(slot), bytes);
@@ -199,7 +198,7 @@ void TransferRing::download_small(const void* source, void* target, std::size_t 
   const RelaxedCapture relaxed(device_.api());
   prepare();
   std::byte* const memory = acquire(next_slot());
-  const auto queue = static_cast<CUstream>(stream.native());
+  const auto queue = native(stream);
   check(
       device_.api(),
       device_.api().cuMemcpyDtoHAsync(memory, reinterpret_cast<CUdeviceptr>(source), bytes, queue),

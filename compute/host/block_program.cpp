@@ -9,10 +9,6 @@
 namespace forebay::compute::host {
 namespace {
 
-constexpr std::size_t kLine = 64;
-
-std::size_t block_size(DType type) { return size_of(block_type(type)); }
-
 [[noreturn]] void throw_no_loop(const Instruction& instruction, DType type) {
   throw Error(std::string("no operation ") + to_string(instruction.op) + " on " +
               std::string(forebay::to_string(type)));

@@ -43,8 +43,6 @@ struct Scratch {
   }
 };
 
-std::size_t block_size(DType type) { return size_of(block_type(type)); }
-
 }  // namespace
 
 BlockRun::BlockRun(const Program& program, const BlockProgram& compiled, const Binding& binding)

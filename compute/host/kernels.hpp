@@ -18,6 +18,12 @@ namespace forebay::compute::host {
 [[nodiscard]] constexpr DType block_type(DType type) noexcept {
   return is_narrow(type) ? DType::f32 : type;
 }
+/// Bytes of an element within a block.
+[[nodiscard]] constexpr std::size_t block_size(DType type) noexcept {
+  return size_of(block_type(type));
+}
+/// Bytes of a line of the cache.
+inline constexpr std::size_t kLine = 64;
 
 /// out[i] = op(a[i], b[i], c[i]) for i < n; `index` is the position of element 0 in its tensor.
 /// `out` may be the same as an operand of the same size. Elements are aligned to their size at

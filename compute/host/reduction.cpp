@@ -20,7 +20,6 @@ constexpr Count kTilesOfItem = 64;
 // pieces of a row than a tile is.
 constexpr Count kBundle = 4;
 
-constexpr std::size_t kLine = 64;
 // Of a block of any type, so that blocks side by side do not share the sets of a cache.
 constexpr std::size_t kRoom = kBlock * sizeof(double) + kLine;
 

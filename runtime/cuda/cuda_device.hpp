@@ -22,6 +22,10 @@ namespace forebay::cuda {
 class Compiler;
 class KernelCache;
 
+[[nodiscard]] inline CUstream native(const Stream& stream) noexcept {
+  return static_cast<CUstream>(stream.native());
+}
+
 /// What the driver says about a device without opening it. Throws DriverError.
 [[nodiscard]] DeviceInfo describe_device(const driver::CudaApi& api, int index);
 
