@@ -27,11 +27,6 @@ Op by_type(DType type, Op f32, Op f64) {
   throw ShapeError("random numbers are f32 or f64, not " + std::string(to_string(type)));
 }
 
-// A replay would read host memory that is not there any more.
-void refuse_upload(const Engine& engine) {
-  engine.refuse_in_capture("from_host", "make the tensor before, and assign new values to it");
-}
-
 Tensor random(Op op, const Dims& shape, std::uint64_t key, Device& device) {
   Engine& engine = Engine::of(device);
   std::array<NodeRef, 2> words;
@@ -69,36 +64,26 @@ template <typename T>
 requires is_element<T> std::vector<Tensor> from_host_many(std::span<const std::span<const T>> data,
                                                           const Dims& shape, Device& device,
                                                           DType type) {
-  Engine& engine = Engine::of(device);
-  for (const auto& elements : data) require_elements(elements.size(), shape);
-  const std::lock_guard lock(engine.mutex());
-  refuse_upload(engine);
-  std::vector<Tensor> tensors;
-  std::vector<compute::Backend::Upload> uploads;
-  tensors.reserve(data.size());
-  uploads.reserve(data.size());
+  std::vector<Engine::HostArray> arrays;
+  arrays.reserve(data.size());
   for (const auto& elements : data) {
-    tensors.emplace_back(engine.uninitialized(shape, type));
-    if (elements.empty()) continue;
-    uploads.push_back(
-        {elements.data(), dtype_of<T>, tensors.back().node()->address(), type, elements.size()});
+    require_elements(elements.size(), shape);
+    arrays.push_back({elements.data(), dtype_of<T>});
   }
-  if (!uploads.empty()) engine.backend().upload_many(uploads, device.default_stream());
+  std::vector<Tensor> tensors;
+  tensors.reserve(data.size());
+  for (NodeRef& node : Engine::of(device).upload(arrays, shape, type)) {
+    tensors.emplace_back(std::move(node));
+  }
   return tensors;
 }
 
 template <typename T>
 requires is_element<T> Tensor from_host(std::span<const T> data, const Dims& shape, Device& device,
                                         DType type) {
-  Engine& engine = Engine::of(device);
   require_elements(data.size(), shape);
-  const std::lock_guard lock(engine.mutex());
-  refuse_upload(engine);
-  Tensor tensor(engine.uninitialized(shape, type));
-  if (data.empty()) return tensor;
-  engine.backend().upload(data.data(), dtype_of<T>, tensor.node()->address(), type, data.size(),
-                          device.default_stream());
-  return tensor;
+  const Engine::HostArray array{data.data(), dtype_of<T>};
+  return Tensor(std::move(Engine::of(device).upload({&array, 1}, shape, type).front()));
 }
 
 #define FOREBAY_DTYPE(name, T, bytes)                                                              \

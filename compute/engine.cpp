@@ -120,9 +120,41 @@ NodeRef Engine::uninitialized(const Dims& shape, DType type) {
                     contiguous_strides(shape));
 }
 
-std::shared_ptr<Storage> Engine::allocate(std::int64_t numel, DType type) {
+std::vector<NodeRef> Engine::upload(std::span<const HostArray> arrays, const Dims& shape,
+                                    DType type) {
+  const std::lock_guard lock(mutex_);
+  refuse_in_capture("from_host", "make the tensor before, and assign new values to it");
+  const std::int64_t numel = checked_numel(shape);
+  const auto count = static_cast<std::size_t>(numel);
+  const Stream& work = device_.default_stream();
+  const Stream stream = backend().upload_stream(arrays.size() * count * size_of(type), work);
+  std::vector<NodeRef> nodes;
+  std::vector<Backend::Upload> uploads;
+  nodes.reserve(arrays.size());
+  uploads.reserve(arrays.size());
+  // Also after an error: what was copied until then comes before the memory's next use.
+  struct Join {
+    Backend& backend;
+    const Stream& work;
+    const Stream& stream;
+    ~Join() {
+      if (stream.id() != work.id()) backend.join(work, stream);
+    }
+  } const join{backend(), work, stream};
+  for (const HostArray& array : arrays) {
+    nodes.push_back(Node::view(device_, *this, shape, type, allocate(numel, type, &stream),
+                               contiguous_strides(shape)));
+    if (numel != 0) {
+      uploads.push_back({array.elements, array.type, nodes.back()->address(), type, count});
+    }
+  }
+  if (!uploads.empty()) backend().upload_many(uploads, stream);
+  return nodes;
+}
+
+std::shared_ptr<Storage> Engine::allocate(std::int64_t numel, DType type, const Stream* stream) {
   auto storage = std::make_shared<Storage>(device_.shared_from_this(),
-                                           static_cast<std::size_t>(numel) * size_of(type));
+                                           static_cast<std::size_t>(numel) * size_of(type), stream);
   storage->capture = capture_number();
   return storage;
 }
@@ -339,6 +371,12 @@ void Engine::launch(const End& end, void* first_output) {
   run(program, binding);
   if (!program.code.empty()) {
     (device_.counters().fusion.ends.*end.counter).fetch_add(1, std::memory_order_relaxed);
+    // Ends at limits were traced with what went beyond them.
+    if (end.bound == nullptr) {
+      trace_end(end, {.ops = static_cast<std::uint32_t>(program.code.size()),
+                      .leaves = static_cast<std::uint32_t>(program.leaves.size()),
+                      .scalars = static_cast<std::uint32_t>(binding.scalars.size())});
+    }
   }
   // Deepest first: until a node drops its operands, it keeps those alive that come before it here.
   for (std::size_t i = results.size(); i-- > 0;) {

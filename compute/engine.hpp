@@ -55,6 +55,14 @@ class Engine {
   [[nodiscard]] NodeRef scalar(DType type, std::uint64_t bits);
   /// Elements that nobody has written yet.
   [[nodiscard]] NodeRef uninitialized(const Dims& shape, DType type);
+  /// Arrays from pageable host memory, converted to `type`, each as a tensor of `shape`. They may
+  /// change when it returns. REQUIRES: elements for the shape in each. Throws CaptureError.
+  struct HostArray {
+    const void* elements;
+    DType type;
+  };
+  [[nodiscard]] std::vector<NodeRef> upload(std::span<const HostArray> arrays, const Dims& shape,
+                                            DType type);
 
   /// Makes `node` storage.
   void evaluate(const NodeRef& node, const End& end);
@@ -127,7 +135,8 @@ class Engine {
   void run(const Program& program, const Binding& binding);
   void run_stages(const RowProgram& program, const RowBinding& binding);
   [[nodiscard]] std::shared_ptr<Storage> place(const Node& result);
-  [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type);
+  [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type,
+                                                  const Stream* stream = nullptr);
 
   Device& device_;
   std::recursive_mutex mutex_;

@@ -18,12 +18,12 @@ bool is_contiguous(const Dims& shape, const Dims& strides) {
 
 }  // namespace
 
-Storage::Storage(std::shared_ptr<Device> device, std::size_t bytes)
+Storage::Storage(std::shared_ptr<Device> device, std::size_t bytes, const Stream* stream)
     : device_(std::move(device)), bytes_(bytes) {
   device_->require_open();
   pool::Pool pool = device_->pool();
   const char* const scope = pool::AllocationScope::current();
-  data_ = pool.allocate(bytes, device_->default_stream().id(),
+  data_ = pool.allocate(bytes, (stream != nullptr ? *stream : device_->default_stream()).id(),
                         {.tag = scope != nullptr ? scope : "tensor"});
 }
 

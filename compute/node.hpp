@@ -17,12 +17,13 @@ namespace forebay::compute {
 
 class Engine;
 
-/// Memory from a device's pool on its default stream, given back with the last owner, or memory of
+/// Memory from a device's pool, given back on its default stream with the last owner, or memory of
 /// another library, which is told then. After the device has closed there is nothing to give back.
 class Storage {
  public:
-  /// Throws OutOfMemory, ClosedError. `bytes` may be 0.
-  Storage(std::shared_ptr<Device> device, std::size_t bytes);
+  /// Memory of `stream`, the default one if null, which comes before all else that uses it. Throws
+  /// OutOfMemory, ClosedError. `bytes` may be 0.
+  Storage(std::shared_ptr<Device> device, std::size_t bytes, const Stream* stream = nullptr);
   /// Memory of somebody else's at `data`, valid until `owner` goes: see Engine::let_go.
   Storage(std::shared_ptr<Device> device, void* data, std::size_t bytes,
           std::shared_ptr<void> owner, bool read_only) noexcept

@@ -363,6 +363,10 @@ std::vector<Key> make_table() {
   add(keys, "/upload/threads",
       "Threads that fill the ring; 0 means eight, or all cores if there are fewer.", {1, 256, true},
       [](Config& c) { return &c.upload.threads; });
+  add(keys, "/upload/overlap",
+      "Whether uploads of more than 1 MiB have a stream of their own, on which they pass by the "
+      "work that is enqueued already.",
+      {}, [](Config& c) { return &c.upload.overlap; });
   add(keys, "/kernels/compiler_cache", "Whether NVRTC may use its own cache on disk.", {},
       [](Config& c) { return &c.kernels.compiler_cache; });
   add(keys, "/kernels/prepare",

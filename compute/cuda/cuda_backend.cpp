@@ -12,6 +12,7 @@
 #include "compute/cuda/matmul_runner.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "compute/cuda/transfer_ring.hpp"
+#include "compute/cuda/upload_stream.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/cuda/kernel_cache.hpp"
 
@@ -21,7 +22,6 @@ namespace {
 using compute::CustomKernel;
 
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-CUstream native(const Stream& stream) { return static_cast<CUstream>(stream.native()); }
 
 constexpr std::size_t kMailboxes = 1024;
 /// Of the pool's capacity, that it holds from the beginning; and the least that is used of it.
@@ -36,6 +36,7 @@ class CudaBackend final : public compute::Backend {
         executors_(make_executors(device, scratch_)),
         matmul_(device, scratch_),
         ring_(device),
+        uploads_(device),
         custom_(device) {}
 
   ~CudaBackend() override {
@@ -64,12 +65,12 @@ class CudaBackend final : public compute::Backend {
     if (warm_) return;
     // A pool's first blocks take longer than others while it grows, and so does the first copy of
     // each slot of the ring, whichever thread fills it.
-    const Stream& stream = device_.default_stream();
     pool::Pool memory = device_.pool();
     const std::size_t share =
         std::min(memory.config().capacity / kWarmUpShare, device_.free_bytes() / 2);
     const std::size_t bytes = std::max(share, kWarmUpBytes);
     const UploadConfig& ring = device_.config().upload;
+    const Stream stream = uploads_.choose(bytes, device_.default_stream());
     const std::vector<std::byte> zeros(std::min(bytes, ring.chunk_bytes));
     void* const block = memory.allocate(bytes, stream.id(), {.tag = "compute.warm_up"});
     try {
@@ -78,10 +79,13 @@ class CudaBackend final : public compute::Backend {
           std::vector<Upload>(2 * std::max<std::size_t>(ring.ring_bytes / zeros.size(), 1), piece),
           stream);
     } catch (...) {
+      stream.synchronize();
       memory.deallocate(block, stream.id());
       throw;
     }
-    memory.deallocate(block, stream.id());
+    // As with a tensor.
+    join(device_.default_stream(), stream);
+    memory.deallocate(block, device_.default_stream().id());
     warm_ = true;
   }
   bool prepare(std::chrono::milliseconds limit) override { return device_.kernels().settle(limit); }
@@ -97,6 +101,12 @@ class CudaBackend final : public compute::Backend {
   }
   void upload_many(std::span<const Upload> uploads, const Stream& stream) override {
     ring_.upload(uploads, stream);
+  }
+  [[nodiscard]] Stream upload_stream(std::size_t bytes, const Stream& stream) override {
+    return uploads_.choose(bytes, stream);
+  }
+  void join(const Stream& stream, const Stream& other) noexcept override {
+    uploads_.join(stream, other);
   }
   void download(const void* source, void* target, std::size_t bytes,
                 const Stream& stream) override {
@@ -145,6 +155,7 @@ class CudaBackend final : public compute::Backend {
   std::vector<std::unique_ptr<compute::Executor>> executors_;
   MatmulRunner matmul_;
   TransferRing ring_;
+  UploadStream uploads_;
   CustomKernels custom_;
   void* mailboxes_ = nullptr;  // pinned
   bool warm_ = false;

@@ -109,9 +109,9 @@ class Backend {
 
   /// Makes what the first calls would make otherwise.
   virtual void warm_up() {}
-  /// Waits until every program that has run as often as the configuration asks runs in the way that
-  /// it will run from then on; false if that took longer than `limit`. At once where programs never
-  /// change their way. The one call that is not serialised with the others.
+  /// Waits until every program that has run would run in the way that it will run from then on;
+  /// false if that took longer than `limit`. At once where programs never change their way. The one
+  /// call that is not serialised with the others.
   virtual bool prepare(std::chrono::milliseconds /*limit*/) { return true; }
 
   virtual void matmul(const MatmulArgs& args, const Stream& stream) = 0;
@@ -128,6 +128,14 @@ class Backend {
     std::size_t count;
   };
   virtual void upload_many(std::span<const Upload> uploads, const Stream& stream) = 0;
+  /// The stream on which `bytes` are to be uploaded, into memory of that stream, for work that goes
+  /// on on `stream`: another one where the copies then pass by what is enqueued there already.
+  /// `join` follows.
+  [[nodiscard]] virtual Stream upload_stream(std::size_t /*bytes*/, const Stream& stream) {
+    return stream;
+  }
+  /// What is enqueued on `stream` from now on comes after what `other` was given so far.
+  virtual void join(const Stream& /*stream*/, const Stream& /*other*/) noexcept {}
   /// Waits for `stream` and copies `bytes` to the host.
   virtual void download(const void* source, void* target, std::size_t bytes,
                         const Stream& stream) = 0;

@@ -30,6 +30,7 @@ struct UploadConfig {
   std::size_t ring_bytes = std::size_t{32} << 20;  ///< at most 32 MiB
   std::size_t chunk_bytes = std::size_t{1} << 20;  ///< one piece of it
   std::uint32_t threads = 0;  ///< threads that fill it; 0: eight, or all cores if there are fewer
+  bool overlap = true;        ///< whether large uploads pass by the work that is enqueued already
 };
 
 /// Compiled kernels on disk; keys `kernels.cache.*`.
