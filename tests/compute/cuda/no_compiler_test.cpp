@@ -1,5 +1,5 @@
-// Kernels that cannot be had. On a machine without NVRTC programs run all the same, interpreted, and
-// one line says why; what cannot be loaded now is loaded later.
+// Kernels that cannot be had. On a machine without NVRTC programs run all the same, interpreted,
+// and one line says why; what cannot be loaded now is loaded later.
 #include <algorithm>
 
 #include "compute/cuda/cuda_executor.hpp"
