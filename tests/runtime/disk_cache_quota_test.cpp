@@ -47,12 +47,13 @@ bool run_out_of_quota(std::uint32_t call, std::uint32_t argument, std::uint32_t 
 TEST_CASE("a quota that runs out ends the writing with one line, and what is there stays right") {
   constexpr int kNoFilter = 77;
   constexpr std::uint32_t kAnyFile = ~std::uint32_t{3};  // beyond the standard ones
+  constexpr std::uint32_t kMuch = 0xffff0000U;           // of what `large` alone has so many bytes
   struct Refused {
     const char* when;
     std::uint32_t call, argument, mask;
   };
   for (const Refused& refused : {Refused{"a file is made", SYS_openat, 2, O_CREAT},
-                                 Refused{"it is written", SYS_write, 0, kAnyFile},
+                                 Refused{"much is written", SYS_write, 2, kMuch},
                                  Refused{"it is closed", SYS_close, 0, kAnyFile}}) {
     INFO("refused when " << refused.when);
     const test::TemporaryFolder top;
@@ -65,8 +66,10 @@ TEST_CASE("a quota that runs out ends the writing with one line, and what is the
                        [&](std::string_view line) { warnings.emplace_back(line); }});
       if (!cache.store("kept", "content").written) return 1;
       if (!run_out_of_quota(refused.call, refused.argument, refused.mask)) return kNoFilter;
-      if (cache.store("refused", "content").written || warnings.size() != 1) return 3;
+      const std::string large(100'000, 'x');
+      if (cache.store("refused", large).written || warnings.size() != 1) return 3;
       if (warnings[0].find(std::strerror(EDQUOT)) == std::string::npos) return 4;
+      // Not even what would fit: nobody tries again and again.
       if (cache.store("later", "content").written || warnings.size() != 1) return 5;
       if (cache.load("refused").content || cache.load("kept").content != "content") return 6;
       return 0;

@@ -147,19 +147,21 @@ TEST_CASE("strides lead beyond 2^31 elements, forward and backward, in four dime
   }
 }
 
-TEST_CASE("a small view read over more than 2^31 elements has wide coordinates") {
-  // Two rows of 2^30 + 13 and of five columns, by 0, 1 and 0: what counts is what is written.
+TEST_CASE("a small view read over more than 2^32 elements has wide coordinates") {
+  // Two by five elements, each row repeated: what counts is how much is written.
   const compute::Program program = wide_sample("wide_views");
-  const std::int64_t rows = kTwo31 / 10 + 13;
+  const std::int64_t rows = 2 * kTwo31 / 10 + 13;
   const Dims extents{2, 1, rows, 5};
   const std::int64_t count = 10 * rows;
-  REQUIRE(count > kTwo31);
+  REQUIRE(count > 2 * kTwo31);
   std::array<std::uint8_t, 10> small{};
   for (std::size_t i = 0; i < small.size(); ++i) small[i] = static_cast<std::uint8_t>(3 * i + 1);
   const SparseMemory target(static_cast<std::size_t>(count) + 4096);
   if (!target) return;
-  const std::vector<std::int64_t> elements{0,          7,          kTwo31 - 1, kTwo31,
-                                           kTwo31 + 1, kTwo31 + 4, count - 1};
+  std::vector<std::int64_t> elements{0, 7, count - 1};
+  for (const std::int64_t near : {kTwo31, 2 * kTwo31}) {
+    for (std::int64_t e = near - 2; e < near + 6; ++e) elements.push_back(e);
+  }
   for (const bool interpreted : {false, true}) {
     INFO("interpreted " << interpreted);
     for (const std::int64_t e : elements) *target.at<std::uint8_t>(static_cast<std::size_t>(e)) = 0;
