@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/cuda/cuda_device.hpp"
+#include "runtime/driver/nvrtc_api.hpp"
 
 namespace forebay::cuda {
 namespace {
@@ -26,19 +27,25 @@ std::shared_ptr<const driver::CudaApi> driver_api() {
   return api;
 }
 
-/// How programs run at first.
+/// How programs run at first, and how without a compiler.
 #ifdef FOREBAY_HAVE_INTERPRETER
 constexpr const char* kTiers = "";
+constexpr const char* kWithoutCompiler = "programs stay interpreted: ";
 #else
 constexpr const char* kTiers = "; built without nvcc, so programs wait for NVRTC at first";
+constexpr const char* kWithoutCompiler = "no program runs: ";
 #endif
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 std::string gibibytes(std::size_t bytes) {
   const std::size_t tenths = (bytes >> 20) * 10 / 1024;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
 }
 
-DeviceReport report(const driver::CudaApi& api, int index) {
+DeviceReport report(const driver::CudaApi& api, int index, const std::string& compiler) {
   DeviceReport line{"cuda:" + std::to_string(index), "", false, ""};
   try {
     const DeviceInfo info = describe_device(api, index);
@@ -46,8 +53,7 @@ DeviceReport report(const driver::CudaApi& api, int index) {
     line.usable = true;
     line.detail = gibibytes(info.total_bytes) + ", " + info.architecture + ", " +
                   std::to_string(info.multiprocessors) + " multiprocessors, driver for CUDA " +
-                  std::to_string(api.version / 1000) + "." +
-                  std::to_string(api.version % 1000 / 10) + kTiers;
+                  version_text(api.version) + ", " + compiler;
   } catch (const Error& error) {
     line.detail = error.what();
   }
@@ -56,14 +62,23 @@ DeviceReport report(const driver::CudaApi& api, int index) {
 
 }  // namespace
 
+std::string describe_compiler(int driver_version) {
+  try {
+    return "NVRTC " + version_text(driver::NvrtcApi::open(driver_version)->version) + kTiers;
+  } catch (const Error& error) {
+    return std::string("without a compiler, so ") + kWithoutCompiler + error.what();
+  }
+}
+
 std::vector<DeviceReport> list_devices() {
   try {
     const auto api = driver_api();
     int count = 0;
     check(*api, api->cuDeviceGetCount(&count), "cuDeviceGetCount");
     std::vector<DeviceReport> devices;
+    const std::string compiler = count > 0 ? describe_compiler(api->version) : "";
     for (int index = 0; index < count; ++index) {
-      devices.push_back(report(*api, index));
+      devices.push_back(report(*api, index, compiler));
     }
     if (devices.empty()) {
       devices.push_back({"cuda", "", false, "the CUDA driver sees no device"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "forebay/runtime/runtime.hpp"
@@ -11,8 +12,12 @@ namespace forebay::cuda {
 /// One report a CUDA device, in the driver's order with ids "cuda:0", "cuda:1" …; where there is
 /// none, a single one with the id "cuda", not usable, whose detail says why ("libcuda.so.1 could
 /// not be opened: …"). Opens no context and throws nothing of forebay's.
-/// Thread safety: any thread. Cost: the first call initialises the driver.
+/// Thread safety: any thread. Cost: the first call initialises the driver; each opens NVRTC.
 [[nodiscard]] std::vector<DeviceReport> list_devices();
+
+/// The compiler for kernels that a driver of `driver_version` can follow, and what its absence
+/// means, as reports say it. Cost: opens NVRTC.
+[[nodiscard]] std::string describe_compiler(int driver_version);
 
 /// Opens the device of the report with id "cuda:<index>". Throws DeviceError, DriverError,
 /// ConfigError, OutOfMemory.

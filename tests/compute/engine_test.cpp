@@ -237,9 +237,9 @@ TEST_CASE("nothing grows over a loop of equal iterations") {
 TEST_CASE("many structures degrade nothing and stay bounded") {
   const Host host;
   const Tensor a = host.f32({3});
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 10'000; ++i) {
     Tensor t = a;
-    for (int bit = 0; bit < 13; ++bit) {
+    for (int bit = 0; bit < 14; ++bit) {
       t = ((i >> bit) & 1) != 0 ? std::move(t) + 1.0 : std::move(t) * 1.0;
     }
     REQUIRE(t.to_host<float>().size() == 1);

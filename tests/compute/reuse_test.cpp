@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "forebay/compute/shaping.hpp"
+#include "tests/compute/reuse_cases.hpp"
 #include "tests/compute/test_backend.hpp"
 
 using namespace forebay;
@@ -49,6 +50,16 @@ TEST_CASE("a loop over one tensor allocates once") {
   CHECK(allocations(host) == before);
   CHECK(host.fusion().reused.load() == 100);
   CHECK(state.to_host<float>() == std::vector<float>{2, 2, 2});
+}
+
+TEST_CASE("10,000 turns of a loop over one tensor and its views leave what four leave") {
+  const Host host;
+  check_long_loop(host.device, 10'000);
+}
+
+TEST_CASE("memory that a view of it still reads is not written over") {
+  const Host host;
+  check_views_of_given_inputs(host.device);
 }
 
 TEST_CASE("a tensor that somebody holds stays as it is") {

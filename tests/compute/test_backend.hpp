@@ -15,6 +15,8 @@ namespace forebay::testing {
 struct BackendScript {
   bool first_is_ready = false;  ///< of two executors
   bool fails = false;           ///< the second one throws
+  /// From its so-manieth run on its kernels do not compile; 0: they do.
+  std::uint64_t uncompiled = 0;
   compute::Limits limits;
   std::uint64_t first_runs = 0, second_runs = 0;
 };
@@ -28,6 +30,9 @@ class ScriptedExecutor final : public compute::Executor {
                          const Stream& /*stream*/) override {
     if (first_ && !script_.first_is_ready) return compute::Readiness::not_ready;
     if (!first_ && script_.fails) throw DriverError("the launch failed", 719);
+    if (!first_ && script_.uncompiled != 0 && script_.second_runs + 1 >= script_.uncompiled) {
+      throw CompileError("a kernel does not compile", "log");
+    }
     ++(first_ ? script_.first_runs : script_.second_runs);
     for (std::int64_t i = 0; i < checked_numel(binding.extents); ++i) {
       std::vector<compute::ConstantValue> values;

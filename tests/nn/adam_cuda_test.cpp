@@ -5,6 +5,7 @@
 #include "runtime/cuda/nvrtc_compiler.hpp"
 #include "tests/nn/adam_bench.hpp"
 #include "tests/nn/adam_emulated.hpp"
+#include "tests/nn/adam_wide.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
@@ -48,5 +49,19 @@ TEST_CASE("Adam's kernel gives the host's bits for every alignment and number of
       CHECK(bench.state.step == 3);
       CHECK(bench.state.ticket == 0);
     }
+  }
+}
+
+TEST_CASE("Adam's kernel updates elements beyond 2^31 as the host does") {
+  testing::WideAdam host;
+  if (!host) return;
+  const std::vector<float> want = host.run(nn::adam_kernel().host, 1);
+  for (const unsigned blocks : {1U, 3U}) {
+    INFO("blocks " << blocks);
+    testing::WideAdam emulated;
+    if (!emulated) return;
+    const std::vector<float> got = emulated.run(test::run_emulated_adam, blocks);
+    testing::check_moved(got);
+    CHECK(got == want);
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/nn/adam_bench.hpp"
+#include "tests/nn/adam_wide.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
@@ -94,6 +95,11 @@ TEST_CASE("equal updates do not drift, where rounding to the nearest would") {
   }
   for (const float p : bench.p) CHECK(std::abs(p - exact) < 4e-6);
   CHECK(std::abs(nearest - exact) > 4e-6);
+}
+
+TEST_CASE("elements of one parameter are updated beyond 2^31 of them") {
+  testing::WideAdam bench;
+  if (bench) testing::check_moved(bench.run(nn::adam_kernel().host, 1));
 }
 
 TEST_CASE("the CUDA text holds the entry point and ends where the file does") {

@@ -151,10 +151,10 @@ inline void check_captured_training(Device& device, int steps) {
   Graph graph = capture(device, [&] { loss = captured->step(); });
   CHECK(captured->adam.steps() == 1);
   for (int i = 0; i < steps; ++i) {
-    if (i == steps / 2) {
-      eager.adam.set_lr(0.01);
-      captured->adam.set_lr(0.01);
-    }
+    // Another rate for every step, which the graph reads where it lies.
+    const double lr = 1e-3 * (1 + i % 7);
+    eager.adam.set_lr(lr);
+    captured->adam.set_lr(lr);
     const float wanted = eager.step().item();
     graph.replay();
     REQUIRE(loss.item() == wanted);

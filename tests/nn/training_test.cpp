@@ -70,7 +70,7 @@ TEST_CASE("gradients of weights keep their addresses") {
 
 TEST_CASE("a captured training step replays the same bits as the step itself") {
   Runtime runtime = Runtime::create();
-  testing::check_captured_training(runtime.device("host"), 40);
+  testing::check_captured_training(runtime.device("host"), 100);
 }
 
 TEST_CASE("a thousand replayed training steps, and graphs that come and go, leave nothing behind") {

@@ -298,7 +298,7 @@ TEST_CASE("a reader beside a writer of the same entry never sees half of one") {
   REQUIRE(folder->publish(kName, one) == 0);
   std::atomic<bool> done{false};
   std::thread writer([&] {
-    for (int i = 0; i < 5000; ++i) {
+    for (int i = 0; i < 10'000; ++i) {
       if (folder->publish(kName, i % 2 == 0 ? two : one) != 0) break;
     }
     done = true;

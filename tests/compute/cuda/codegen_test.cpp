@@ -47,6 +47,10 @@ TEST_CASE("every form of program compiles") {
   compile(forms, "sm_90");
 }
 
+TEST_CASE("programs at the limits and one below compile, linear and strided") {
+  compile(limit_programs(), "sm_90");
+}
+
 TEST_CASE("every operation compiles for the architecture with the fewest instructions") {
   compile(operation_programs(compute::Access::linear), "sm_80");
 }

@@ -109,12 +109,35 @@ unsigned __shfl_down_sync(unsigned /*mask*/, unsigned value, unsigned distance) 
   return result;
 }
 
-void emulate(unsigned blocks, unsigned threads, const std::function<void()>& thread,
-             unsigned waiting) {
+namespace {
+
+void run_block(unsigned threads) {
+  for (unsigned t = 0; t < threads; ++t) scheduler.fibers[t].done = false;
+  for (bool any = true; any;) {
+    any = false;
+    for (unsigned t = 0; t < threads; ++t) {
+      Fiber& fiber = scheduler.fibers[t];
+      if (fiber.done) continue;
+      any = true;
+      scheduler.current = t;
+      threadIdx.x = t;
+      resume(fiber);
+    }
+  }
+}
+
+void begin_grid(unsigned blocks, unsigned threads, const std::function<void()>& thread) {
   if (scheduler.fibers.size() < threads) scheduler.fibers.resize(threads);
   scheduler.thread = &thread;
   blockDim.x = threads;
   gridDim.x = blocks;
+}
+
+}  // namespace
+
+void emulate(unsigned blocks, unsigned threads, const std::function<void()>& thread,
+             unsigned waiting) {
+  begin_grid(blocks, threads, thread);
   constexpr unsigned kStep = 7919;  // a prime
   for (unsigned block = 0; block < blocks; ++block) {
     const unsigned mixed = blocks - waiting;
@@ -122,18 +145,16 @@ void emulate(unsigned blocks, unsigned threads, const std::function<void()>& thr
         block >= mixed || mixed % kStep == 0
             ? block
             : static_cast<unsigned>(static_cast<unsigned long long>(block) * kStep % mixed);
-    for (unsigned t = 0; t < threads; ++t) scheduler.fibers[t].done = false;
-    for (bool any = true; any;) {
-      any = false;
-      for (unsigned t = 0; t < threads; ++t) {
-        Fiber& fiber = scheduler.fibers[t];
-        if (fiber.done) continue;
-        any = true;
-        scheduler.current = t;
-        threadIdx.x = t;
-        resume(fiber);
-      }
-    }
+    run_block(threads);
+  }
+}
+
+void emulate_some(std::span<const unsigned> chosen, unsigned blocks, unsigned threads,
+                  const std::function<void()>& thread) {
+  begin_grid(blocks, threads, thread);
+  for (const unsigned block : chosen) {
+    blockIdx.x = block;
+    run_block(threads);
   }
 }
 

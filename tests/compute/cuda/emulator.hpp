@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 
 namespace forebay::test {
 
@@ -33,6 +34,10 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
 /// and come behind them.
 void emulate(unsigned blocks, unsigned threads, const std::function<void()>& thread,
              unsigned waiting = 0);
+
+/// Only those blocks of the grid, in that order: of a map over more than an emulator gets through.
+void emulate_some(std::span<const unsigned> chosen, unsigned blocks, unsigned threads,
+                  const std::function<void()>& thread);
 
 /// A generated kernel, compiled as C++.
 struct EmulatedKernel {

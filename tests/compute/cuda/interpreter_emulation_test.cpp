@@ -181,6 +181,17 @@ TEST_CASE("strided leaves of every type, by pieces and one by one") {
   }
 }
 
+TEST_CASE("programs at the limits and one below are interpreted, linear and strided") {
+  for (const NamedProgram& named : limit_programs()) {
+    for (unsigned seed = 1; seed <= 2; ++seed) {
+      const Dims extents = named.program.rank == 1 ? Dims{1001} : Dims{2, 3, 1, 2, 2, 3, 2, 4};
+      INFO(named.name);
+      const ProgramCase data(named.program, extents, {.seed = seed, .misaligned = seed % 2});
+      for (const How how : kWays) interpret(data, how);
+    }
+  }
+}
+
 TEST_CASE("random programs are interpreted as the element-by-element evaluation says") {
   for (unsigned seed = 1000; seed < 1600; ++seed) {
     std::mt19937 random(seed);

@@ -37,6 +37,61 @@ TEST_CASE("parameters beyond the space are an error, not an overrun") {
   CHECK_THROWS_AS(ArgumentBuffer(program, binding, {}), Error);
 }
 
+TEST_CASE("more inputs than the limits fit as long as their parameters do, and then are refused") {
+  for (const compute::Access access : {compute::Access::linear, compute::Access::strided}) {
+    const bool strided = access == compute::Access::strided;
+    std::uint32_t refused = 0;
+    for (std::uint32_t leaves = cuda::kLimits.max_leaves - 1; refused == 0 && leaves < 1000;
+         ++leaves) {
+      compute::Limits parts = cuda::kLimits;
+      parts.max_leaves = leaves;
+      const compute::Program program = test::wide_program(parts, access, true, DType::f64);
+      compute::Binding binding;
+      binding.extents = {2, 2, 2, 2, 2, 2, 2, 2};
+      binding.leaves.resize(leaves);
+      binding.strides.assign(leaves, strided ? binding.extents : Dims());
+      binding.scalars.resize(program.scalars.size());
+      binding.outputs.resize(program.outputs.size());
+      try {
+        const ArgumentBuffer arguments(program, binding, {});
+        CHECK(arguments.size() <= cuda::kParameterBytes);
+      } catch (const Error&) {
+        refused = leaves;
+      }
+    }
+    // Strided, hardly one more; linear, an address each.
+    CHECK(refused > cuda::kLimits.max_leaves);
+    CHECK((refused < cuda::kLimits.max_leaves + 8) == strided);
+  }
+}
+
+TEST_CASE("coordinates are narrow as far as blocks may look beyond the last element") {
+  compute::Program program;
+  program.leaves = {{DType::u8, compute::Access::linear}};
+  program.outputs = {{0}};
+  int memory = 0;
+  const auto narrow = [&](const Dims& extents) {
+    compute::Binding binding;
+    binding.extents = extents;
+    binding.leaves = {&memory};
+    binding.outputs = {&memory};
+    ArgumentBuffer arguments(program, binding, {});
+    std::uint32_t flag = 0;
+    std::memcpy(&flag, static_cast<const std::byte*>(arguments.data()) + 28, sizeof flag);
+    return flag == 1;
+  };
+  constexpr std::int64_t kWide = (std::int64_t{1} << 31) - 1 - 65536;
+  CHECK(narrow({kWide - 1}));
+  CHECK_FALSE(narrow({kWide}));
+  // By what is computed, whatever the one input has.
+  CHECK_FALSE(narrow({1 << 20, 1 << 12}));
+  CHECK(narrow({1 << 20, 1 << 10}));
+  for (const std::int64_t around : {-1, 0, 1}) {
+    CHECK_FALSE(narrow({(std::int64_t{1} << 31) + around}));
+    CHECK_FALSE(narrow({(std::int64_t{1} << 32) + around}));
+  }
+}
+
 TEST_CASE("parameters hold sizes, which the declaration does not") {
   compute::Program program;
   program.leaves = {{DType::f32, compute::Access::linear}};

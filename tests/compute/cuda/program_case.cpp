@@ -31,7 +31,9 @@ std::uint64_t random_bits(std::mt19937& random, DType type, bool specials, bool 
     case Category::boolean:
       return random() % 2;
     case Category::integer: {
-      const std::uint64_t wild = std::uint64_t{random()} << 32 | random();
+      std::uint64_t wild = std::uint64_t{random()} << 32 | random();
+      // Now and then the least number there is, which has no negative.
+      if (wild % 4 == 0) wild = type == DType::i32 ? 0x80000000U : std::uint64_t{1} << 63;
       return cast_bits(special ? wild : static_cast<std::uint64_t>(std::int64_t{small}), DType::i64,
                        type);
     }
@@ -87,7 +89,7 @@ ProgramCase::ProgramCase(compute::Program program, Dims extents, const CaseOptio
   }
   make_leaves(random, options);
   for (const DType type : program_.scalars) {
-    binding_.scalars.push_back(random_bits(random, type, false));
+    binding_.scalars.push_back(random_bits(random, type, options.specials));
   }
   compute();
 }

@@ -13,7 +13,7 @@ namespace forebay::test {
 
 struct CaseOptions {
   unsigned seed = 1;
-  bool specials = false;    ///< NaN, infinities, zeros of both signs and subnormals among the data
+  bool specials = false;    ///< NaN, infinities, zeros of both signs, subnormals, least integers
   unsigned misaligned = 0;  ///< elements by which every buffer is off a 16-byte border
 };
 

@@ -19,8 +19,6 @@ using compute::ReduceOp;
 using compute::Reduction;
 using compute::Value;
 
-namespace {}  // namespace
-
 std::vector<NamedProgram> operation_programs(Access access) {
   constexpr std::size_t kResults = 24;
   std::vector<NamedProgram> programs;
@@ -69,13 +67,13 @@ Program type_program(Access access) {
   return program;
 }
 
-Program widest_program(bool reduced, DType type) {
+Program wide_program(const compute::Limits& parts, Access access, bool reduced, DType type) {
   Program program;
-  program.rank = kMaxRank;
-  program.leaves.assign(cuda::kLimits.max_leaves, {type, Access::strided});
+  program.rank = access == Access::linear && !reduced ? 1 : kMaxRank;
+  program.leaves.assign(parts.max_leaves, {type, access});
   // A chain that reads every input.
-  const std::size_t operations = cuda::kLimits.max_ops;
-  program.scalars.assign(cuda::kLimits.max_scalars, type);
+  const std::size_t operations = parts.max_ops;
+  program.scalars.assign(parts.max_scalars, type);
   const std::size_t inputs = program.leaves.size() + program.scalars.size();
   for (std::size_t k = 0; k < operations; ++k) {
     const auto last = static_cast<Value>(k == 0 ? 0 : inputs + k - 1);
@@ -83,7 +81,7 @@ Program widest_program(bool reduced, DType type) {
         {k % 2 == 0 ? Op::add : Op::max, type, last, static_cast<Value>(k % inputs), 0});
   }
   const std::size_t values = program.leaves.size() + program.scalars.size() + operations;
-  for (std::size_t k = 0; k < cuda::kLimits.max_outputs; ++k) {
+  for (std::size_t k = 0; k < parts.max_outputs; ++k) {
     program.outputs.push_back({static_cast<Value>(values - 1 - k)});
   }
   if (reduced) {
@@ -91,6 +89,24 @@ Program widest_program(bool reduced, DType type) {
     program.reduced_dims = 0b01010101;
   }
   return program;
+}
+
+Program widest_program(bool reduced, DType type) {
+  return wide_program(cuda::kLimits, Access::strided, reduced, type);
+}
+
+std::vector<NamedProgram> limit_programs() {
+  std::vector<NamedProgram> programs;
+  compute::Limits below = cuda::kLimits;
+  --below.max_leaves;
+  --below.max_scalars;
+  --below.max_ops;
+  for (const Access access : {Access::linear, Access::strided}) {
+    const std::string how = access == Access::linear ? "linear" : "strided";
+    programs.push_back({"at_" + how, wide_program(cuda::kLimits, access, false, DType::f32)});
+    programs.push_back({"below_" + how, wide_program(below, access, false, DType::f32)});
+  }
+  return programs;
 }
 
 namespace {
@@ -221,6 +237,8 @@ std::vector<NamedProgram> sample_programs() {
   programs.push_back({"widest_map", widest_program(false)});
   programs.push_back({"widest_reduction", widest_program(true)});
   programs.push_back({"widest_words_map", widest_program(false, DType::f32)});
+  programs.push_back(
+      {"widest_linear_map", wide_program(cuda::kLimits, Access::linear, false, DType::f32)});
   programs.push_back({"widest_words_reduction", widest_program(true, DType::f32)});
 
   constexpr Leaf kLinear{DType::f32, Access::linear};
@@ -252,6 +270,16 @@ std::vector<NamedProgram> sample_programs() {
   shifted.reduction = compute::Reduction{compute::ReduceOp::sum, 2};
   shifted.reduced_dims = 0b10;
   programs.push_back({"shifted_row_sums", shifted});
+
+  // Of bytes, so that indices beyond 2^31 are cheap.
+  Program wide;
+  wide.leaves = {{DType::u8, Access::linear}};
+  wide.code = {{Op::add, DType::u8, 0, 0, 0}};
+  wide.outputs = {Output{1}};
+  programs.push_back({"wide_bytes", wide});
+  wide.leaves = {{DType::u8, Access::strided}};
+  wide.rank = 4;
+  programs.push_back({"wide_views", wide});
 
   // The greater and the less of two negations, which an assembler got wrong.
   Program negated;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "forebay/compute/program.hpp"
+#include "forebay/compute/backend.hpp"
 
 namespace forebay::test {
 
@@ -27,9 +27,15 @@ struct NamedProgram {
 /// Every reduction of every type.
 [[nodiscard]] std::vector<NamedProgram> reduction_programs();
 
-/// As many leaves, operations, scalars and outputs as the limits of the backend allow, every leaf
-/// strided in eight dimensions.
+/// As many leaves, operations, scalars and outputs as `parts` says; eight dimensions where leaves
+/// are strided or something is reduced.
+[[nodiscard]] compute::Program wide_program(const compute::Limits& parts, compute::Access access,
+                                            bool reduced, DType type);
+/// That of the limits of the backend, strided: nothing takes more parameters.
 [[nodiscard]] compute::Program widest_program(bool reduced, DType type = DType::f64);
+
+/// Of words: at the backend's limits, and one leaf, scalar and operation below, linear and strided.
+[[nodiscard]] std::vector<NamedProgram> limit_programs();
 
 /// A program drawn from a seed: any operations, types, accesses, outputs, rank and reduction.
 [[nodiscard]] compute::Program random_program(unsigned seed);

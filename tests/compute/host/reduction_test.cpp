@@ -122,6 +122,23 @@ TEST_CASE("columns of values that are computed, stored or gathered join as those
   }
 }
 
+TEST_CASE("more than 2^29 ones sum exactly on the host, as a whole, in rows and in columns") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::int64_t kCount = (std::int64_t{1} << 25) + 64;  // still more than f32 counts to
+#else
+  constexpr std::int64_t kCount = (std::int64_t{1} << 29) + 64;  // which f32 holds
+#endif
+  const Host host;
+  // One element, read again and again: no memory, and the additions of any other leaf.
+  const Tensor one = full({1, 1}, 1.0F, host.device).eval();
+  const auto sum = [&](const Dims& shape, const std::vector<int>& axes) {
+    return one.broadcast_to(shape).sum(axes).to_host<float>();
+  };
+  CHECK(sum({1, kCount}, {}) == std::vector<float>{static_cast<float>(kCount)});
+  CHECK(sum({2, kCount / 2}, {1}) == std::vector<float>(2, static_cast<float>(kCount / 2)));
+  CHECK(sum({kCount / 2, 2}, {0}) == std::vector<float>(2, static_cast<float>(kCount / 2)));
+}
+
 TEST_CASE("a reduction of no dimension copies") {
   host::Threads threads(2);
   const auto result = sums({70'000}, 0, threads);

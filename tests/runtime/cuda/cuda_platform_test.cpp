@@ -19,3 +19,15 @@ TEST_CASE("a machine without a driver lists one line that says why") {
     CHECK_THROWS_AS(cuda::open_device(0, {}), DeviceError);
   }
 }
+
+TEST_CASE("devices say which compiler they have, and what it means if there is none") {
+  const std::string there = cuda::describe_compiler(0);
+  INFO(there);
+  CHECK(there.find("NVRTC 1") == 0);
+  // A driver so old that no NVRTC is for it.
+  const std::string none = cuda::describe_compiler(11080);
+  INFO(none);
+  CHECK(none.find("without a compiler, so ") == 0);
+  CHECK(none.find("NVRTC, the compiler for kernels, was not found") != std::string::npos);
+  CHECK(none.find('\n') == std::string::npos);
+}

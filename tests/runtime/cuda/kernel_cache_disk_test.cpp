@@ -2,7 +2,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <csignal>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -49,6 +52,15 @@ std::string source(int number) {
   const std::string n = std::to_string(number);
   return "extern \"C\" __global__ void store(int* out) { *out = " + n +
          "; }\nextern \"C\" __global__ void add(int* out) { *out += " + n + "; }\n";
+}
+
+/// The same under an entry of its own, by which the fake driver knows one's code from another's.
+std::string named_source(int number) {
+  const std::string n = std::to_string(number);
+  return "extern \"C\" __global__ void store_" + n + "(int* out) { *out = " + n + "; }\n";
+}
+CUfunction get_named(const Fresh& device, int number) {
+  return device.get(named_source(number), "store_" + std::to_string(number));
 }
 
 std::vector<fs::path> entries(const fs::path& folder) {
@@ -120,6 +132,103 @@ TEST_CASE("processes at once compile the same kernels, and the next compiles non
   CHECK(compiled >= kKernels);
   CHECK(entries(top.path()).size() == kKernels);
   CHECK(test::in_child(use).code == kBase);
+}
+
+TEST_CASE("16 processes compile into one folder while others are killed in the middle of it") {
+  const test::TemporaryFolder top;
+  const fs::path shared = top.path() / "shared";
+  constexpr int kKernels = 8;
+  const auto start = [&](const auto& work) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child != 0) return child;
+    ::alarm(60);
+    int code = 99;
+    try {
+      code = work();
+    } catch (...) {
+    }
+    ::_exit(code);
+  };
+  const auto survive = [&](unsigned seed) {
+    std::array<int, kKernels> order{};
+    for (int i = 0; i < kKernels; ++i) order[static_cast<std::size_t>(i)] = i;
+    std::shuffle(order.begin(), order.end(), std::minstd_rand(seed));
+    const Fresh mine(shared);
+    for (const int number : order) {
+      if (get_named(mine, number) == nullptr) return 1;
+    }
+    const KernelCounters& seen = mine.counters();
+    if (seen.compiled + seen.disk_hits != kKernels || seen.disk_written != seen.compiled) return 2;
+    return seen.disk_doubtful == 0 ? 0 : 3;
+  };
+  // Compiles and writes until it is killed, what nobody else wants; tells when it has begun.
+  std::array<int, 2> begun{};
+  REQUIRE(::pipe(begun.data()) == 0);
+  const auto toil = [&](int first) {
+    const Fresh mine(shared);
+    for (int number = first;; ++number) {
+      (void)get_named(mine, number);
+      if (::write(begun[1], "", number == first ? 1 : 0) < 0) return 1;
+    }
+  };
+  std::vector<pid_t> survivors;
+  std::vector<pid_t> victims;
+  for (unsigned i = 0; i < 16; ++i) {
+    survivors.push_back(start([&] { return survive(i + 1); }));
+    if (i % 2 != 0) continue;
+    victims.push_back(start([&] { return toil(static_cast<int>(1000 * (i + 1))); }));
+  }
+  ::close(begun[1]);
+  for (std::size_t n = 0; n < victims.size(); ++n) {
+    char one = 0;
+    REQUIRE(::read(begun[0], &one, 1) == 1);
+  }
+  ::close(begun[0]);
+  std::minstd_rand random(3);
+  for (const pid_t victim : victims) {
+    ::usleep(static_cast<useconds_t>(random() % 30'000));
+    REQUIRE(::kill(victim, SIGKILL) == 0);
+    int status = 0;
+    REQUIRE(::waitpid(victim, &status, 0) == victim);
+    CHECK(WIFSIGNALED(status));
+  }
+  for (const pid_t survivor : survivors) {
+    int status = 0;
+    REQUIRE(::waitpid(survivor, &status, 0) == survivor);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  // Nothing but whole entries, what the victims wrote among them, and halves under other names.
+  std::size_t whole = 0;
+  for (const fs::path& file : entries(shared)) {
+    const std::string name = file.filename();
+    if (name.starts_with(".forebay-tmp-")) continue;
+    const std::string bytes = test::read_file(file);
+    const cache_entry::Parts parts = cache_entry::check(bytes);
+    CHECK(parts.problem.empty());
+    CHECK(cache_entry::name_of(parts.material) == name);
+    ++whole;
+  }
+  CHECK(whole >= kKernels + victims.size());
+  // Each is what a process of its own makes, bit for bit, and the next process compiles none.
+  const auto compare = [&] {
+    for (const char* folder : {"alone", "shared"}) {
+      const Fresh mine(top.path() / folder);
+      for (int number = 0; number < kKernels; ++number) {
+        if (get_named(mine, number) == nullptr) return 1;
+      }
+      const KernelCounters& seen = mine.counters();
+      const bool found = seen.disk_hits == kKernels && seen.compiled == 0;
+      if (found != (mine.device->config().kernels.cache.folder == shared)) return 2;
+      if (seen.disk_doubtful != 0) return 3;
+    }
+    for (const fs::path& file : entries(top.path() / "alone")) {
+      if (test::read_file(file) != test::read_file(shared / file.filename())) return 4;
+    }
+    return 0;
+  };
+  CHECK(test::in_child(compare).code == 0);
 }
 
 TEST_CASE("whatever a compilation depends on is in its key") {

@@ -1,13 +1,16 @@
 #include "runtime/cuda/nvrtc_compiler.hpp"
 
 #include <elf.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "forebay/pool/error.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/runtime/child.hpp"
+#include "tests/runtime/temporary_folder.hpp"
 
 using namespace forebay;
 using cuda::compile_cubin;
@@ -103,4 +106,22 @@ TEST_CASE("source may not include anything") {
   CHECK_THROWS_AS(
       compile_cubin(nvrtc(), "#include \"nvrtc_compiler.hpp\"\n", "includes", {"sm_90", false}),
       CompileError);
+}
+
+TEST_CASE("a compiler is found and compiles from any working directory, one that is gone too") {
+  const test::Ended ended = test::in_child([] {
+    const test::TemporaryFolder top;
+    for (const bool gone : {false, true}) {
+      if (::chdir(top.path().c_str()) != 0) return 1;
+      if (gone) std::filesystem::remove_all(top.path());
+      cuda::Compiler compiler(0, {"sm_90", false});
+      if (compiler.compile(kMultiplyAdd, "multiply_add").find(".text.multiply_add") ==
+          std::string::npos) {
+        return 2;
+      }
+    }
+    return 0;
+  });
+  INFO(ended.err);
+  CHECK(ended.code == 0);
 }
