@@ -290,9 +290,14 @@ class Pool::Impl {
     bool shared = false;
   };
   using AloneBlocks = std::map<Address, Alone>;
-  bool take_region(std::size_t bytes, std::size_t alignment, AloneBlocks::node_type* block);
-  void* settle_alone(const Request& request, AloneBlocks::node_type block, Address address,
-                     StreamState& state, StreamId stream, Rung rung);
+  /// A region for a block, and what it takes to give it back later, should the source refuse that.
+  struct Room {
+    AloneBlocks::node_type block;
+    DeferredFrees::Blocks back;
+  };
+  bool take_region(std::size_t bytes, std::size_t alignment, Room* room);
+  void* settle_alone(const Request& request, Room room, Address address, StreamState& state,
+                     StreamId stream, Rung rung);
   void* allocate_alone(const Request& request, StreamState& state, StreamId stream);
   Misuse release_alone(Address address, StreamState& state, StreamId stream, std::size_t bytes,
                        bool* again);
