@@ -36,7 +36,7 @@ struct Deferred {
   SmallCache::Block small;  // … or in a carrier
   Address alone = 0;        // … or a region of its own
   std::size_t bytes = 0;
-  StreamState* freed_on = nullptr;
+  StreamState* freed_on = nullptr;  // and `user`: null for a region that never became a block
   StreamState* user = nullptr;
   std::vector<Use> uses;
   DeferredQueue::node_type place;  // while it stands in no queue

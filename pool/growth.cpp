@@ -25,7 +25,8 @@ ExtentId Pool::Impl::grow(const Request& request, StreamState& state, Growth how
   if (traits_.virtual_memory) {
     ExtentId id = grow_at_place(request, state, how, backing_.handle_size(), rung);
     // Whole handles round up; the last of the memory is given in granules.
-    if (id == kNoExtent && how == Growth::fill && backing_.handle_size() > traits_.granularity) {
+    const bool last = how == Growth::fill || (how == Growth::map && !rungs_.has(LadderRung::remap));
+    if (id == kNoExtent && last && backing_.handle_size() > traits_.granularity) {
       id = grow_at_place(request, state, how, traits_.granularity, rung);
     }
     return id;
@@ -70,7 +71,7 @@ std::vector<Pool::Impl::Idle> Pool::Impl::claim_idle(std::size_t bytes) {
 // its capacity: what a pool was given it may hold, what it was not others may need.
 bool Pool::Impl::moves_first() const noexcept {
   const std::uint64_t held = backing_.held().current();
-  if (!traits_.virtual_memory) return false;
+  if (!traits_.virtual_memory || !rungs_.has(LadderRung::remap)) return false;
   if (config_.idle_share > 0 && held >= config_.capacity / 4) return false;
   const std::lock_guard lock(engine_mutex_);
   return static_cast<double>(engine_.counts().free) >

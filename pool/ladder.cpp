@@ -1,5 +1,6 @@
 // The ladder: where memory comes from when the first search finds none.
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "pool/pool_impl.hpp"
@@ -24,76 +25,122 @@ std::string Pool::Impl::Climb::tried() const {
   return names;
 }
 
-ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* rung) {
-  ExtentId id = kNoExtent;
-  Climb climb(*this);
-  const auto step = [&](Rung which, auto&& action) {
-    *rung = which;
-    return climb.rung(which, [&] { return (id = action()) != kNoExtent; });
-  };
-  // Capturing streams may not wait for others, nor the host for anybody meanwhile.
-  const bool capture = state.keeps.load(std::memory_order_relaxed);
-  const auto growing = [&](Growth how, std::size_t limit) {
-    return step(how == Growth::map ? Rung::map : Rung::remap,
-                [&] { return grow(request, state, how, limit, rung); });
-  };
-  const auto stealing = [&] {
-    return !capture && step(Rung::steal, [&] { return steal(request, state); });
-  };
-  const std::size_t soft = config_.soft_limit, capacity = config_.capacity;
-  *rung = Rung::completed;
-  if (climb.rung(Rung::completed, [&] { return trade(request, state); })) return kNoExtent;
-  if (step(Rung::completed, [&] {
-        // Empty carriers of this stream give way too, before any memory is added for it.
-        const bool progress = poll_everybody();
-        return drop_spares(state) || progress ? search(request, state) : kNoExtent;
-      })) {
-    return id;
-  }
-  if (moves_first() && growing(Growth::move, capacity)) return id;
-  if (config_.on_miss == MissPolicy::steal_first) {
-    if (stealing() || growing(Growth::map, soft)) return id;
-  } else if (growing(Growth::map, soft) || stealing()) {
-    return id;
-  }
-  if (growing(Growth::fill, soft)) return id;
-  if (soft < capacity && (growing(Growth::move, capacity) || growing(Growth::fill, capacity))) {
-    return id;
-  }
-  if (step(Rung::trim,
-           [&] { return drop_all_spares(state) ? retry(request, state) : kNoExtent; }) ||
-      step(Rung::callback,
-           [&] { return relieve(request.span) ? retry(request, state) : kNoExtent; })) {
-    return id;
-  }
-  const auto wait = [&]() -> ExtentId {
-    const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(config_.wait_limit_ms);
-    while (std::chrono::steady_clock::now() < deadline && wait_for_oldest()) {
-      if (const ExtentId found = retry(request, state)) return found;
-      if (has_room(request.key, state)) return kNoExtent;
+// A climb of the ladder for one request: a function for each rung.
+class Pool::Impl::Ascent {
+ public:
+  Ascent(Impl& pool, const Request& request, StreamState& state, Rung* rung)
+      : pool_(pool), request_(request), state_(state), rung_(rung), climb_(pool) {}
+
+  ExtentId run() {
+    // In the order of LadderRung. A rung that returns true has ended the climb.
+    static constexpr std::array<bool (Ascent::*)(), kLadderRungs> kRungActions{
+        &Ascent::completed, &Ascent::map,  &Ascent::steal,    &Ascent::remap,
+        &Ascent::grow,      &Ascent::trim, &Ascent::callback, &Ascent::wait};
+    for (const LadderRung rung : pool_.config_.ladder) {
+      if ((this->*kRungActions[static_cast<std::size_t>(rung)])()) return id_;
+      before_.add(rung);
     }
-    return kNoExtent;
-  };
-  if (!capture && step(Rung::wait, wait)) return id;
-  if (has_room(request.key, state)) return kNoExtent;
-  throw_out_of_memory(request, state, climb.tried());
+    if (pool_.has_room(request_.key, state_)) return kNoExtent;
+    pool_.throw_out_of_memory(request_, state_, climb_.tried());
+  }
+
+ private:
+  template <typename Action>
+  bool step(Rung which, Action&& action) {
+    *rung_ = which;
+    return climb_.rung(which, [&] { return (id_ = action()) != kNoExtent; });
+  }
+  bool growing(Growth how, std::size_t limit) {
+    return step(how == Growth::map ? Rung::map : Rung::remap,
+                [&] { return pool_.grow(request_, state_, how, limit, rung_); });
+  }
+  ExtentId again() { return pool_.retry(request_, state_, before_); }
+
+  bool completed() {
+    *rung_ = Rung::completed;
+    if (climb_.rung(Rung::completed, [&] { return pool_.trade(request_, state_); })) return true;
+    const bool found = step(Rung::completed, [&] {
+      // Empty carriers of this stream give way too, before any memory is added for it.
+      const bool progress = pool_.poll_everybody();
+      return pool_.drop_spares(state_) || progress ? pool_.search(request_, state_) : kNoExtent;
+    });
+    return found || (pool_.moves_first() && growing(Growth::move, pool_.config_.capacity));
+  }
+  bool map() {
+    const std::size_t soft = pool_.config_.soft_limit;
+    if (growing(Growth::map, soft)) return true;
+    // What moving alone could not do, moving and adding may.
+    return before_.has(LadderRung::remap) && growing(Growth::fill, soft);
+  }
+  // Capturing streams may not wait for others, nor the host for anybody meanwhile.
+  bool steal() {
+    return !capture_ && step(Rung::steal, [&] { return pool_.steal(request_, state_); });
+  }
+  bool remap() {
+    return growing(before_.has(LadderRung::map) ? Growth::fill : Growth::move,
+                   pool_.config_.soft_limit);
+  }
+  bool grow() {
+    const std::size_t capacity = pool_.config_.capacity;
+    if (pool_.config_.soft_limit >= capacity) return false;
+    if (!pool_.rungs_.has(LadderRung::remap)) return growing(Growth::map, capacity);
+    return growing(Growth::move, capacity) || growing(Growth::fill, capacity);
+  }
+  bool trim() {
+    return step(Rung::trim, [&] { return pool_.drop_all_spares(state_) ? again() : kNoExtent; });
+  }
+  bool callback() {
+    return step(Rung::callback, [&] { return pool_.relieve(request_.span) ? again() : kNoExtent; });
+  }
+  bool wait() {
+    return !capture_ && step(Rung::wait, [&]() -> ExtentId {
+      const auto deadline =
+          std::chrono::steady_clock::now() + std::chrono::milliseconds(pool_.config_.wait_limit_ms);
+      while (std::chrono::steady_clock::now() < deadline && pool_.wait_for_oldest()) {
+        if (const ExtentId found = again()) return found;
+        if (pool_.has_room(request_.key, state_)) return kNoExtent;
+      }
+      return kNoExtent;
+    });
+  }
+
+  Impl& pool_;
+  const Request& request_;
+  StreamState& state_;
+  Rung* rung_;
+  Climb climb_;
+  const bool capture_ = state_.keeps.load(std::memory_order_relaxed);
+  RungSet before_;
+  ExtentId id_ = kNoExtent;
+};
+
+ExtentId Pool::Impl::obtain(const Request& request, StreamState& state, Rung* rung) {
+  return Ascent(*this, request, state, rung).run();
 }
 
-// What every later rung does once it has changed something.
-ExtentId Pool::Impl::retry(const Request& request, StreamState& state) {
+// What a rung that frees memory does once it has changed something: the search, and in one go what
+// the rungs `before` it do.
+ExtentId Pool::Impl::retry(const Request& request, StreamState& state, RungSet before) {
   poll_everybody();
   // What has come home may have emptied carriers.
-  if (drop_all_spares(state)) poll_everybody();
+  const bool all = rungs_.has(LadderRung::trim);
+  if (all ? drop_all_spares(state) : drop_spares(state)) poll_everybody();
   Rung ignored = Rung::cache;
   ExtentId id = search(request, state);
-  if (id == kNoExtent) id = grow(request, state, Growth::fill, config_.capacity, &ignored);
-  if (id == kNoExtent && !state.keeps) id = steal(request, state);
+  const bool moves = before.has(LadderRung::remap) ||
+                     (before.has(LadderRung::grow) && rungs_.has(LadderRung::remap));
+  if (id == kNoExtent && (moves || before.has(LadderRung::map) || before.has(LadderRung::grow))) {
+    const std::size_t limit = before.has(LadderRung::grow) ? config_.capacity : config_.soft_limit;
+    id = grow(request, state, moves ? Growth::fill : Growth::map, limit, &ignored);
+  }
+  if (id == kNoExtent && !state.keeps && before.has(LadderRung::steal)) {
+    id = steal(request, state);
+  }
   return id;
 }
 
 // Whether a carrier of this stream has room for a block, now that others gave way or were waited
-// for; or another's, which becomes this stream's.
+// for; or another's, which becomes this stream's where the ladder allows it.
 bool Pool::Impl::has_room(ClassKey key, StreamState& state) {
   if (key == kSpanClass) return false;
   {
@@ -101,7 +148,7 @@ bool Pool::Impl::has_room(ClassKey key, StreamState& state) {
     if (state.cache.with_room(key) != nullptr) return true;
   }
   Rung ignored = Rung::cache;
-  return !state.keeps && adopt(key, state, &ignored);
+  return rungs_.has(LadderRung::steal) && !state.keeps && adopt(key, state, &ignored);
 }
 
 bool Pool::Impl::relieve(std::size_t bytes) {

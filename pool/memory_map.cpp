@@ -99,9 +99,11 @@ void Pool::Impl::add_map(PoolStats& stats, std::size_t most, const MapNotes& not
     if (block.user != nullptr) range.stream = block.user->stream.load();
     if (!block.live) {
       const auto freed = notes.freed_alone.find(address);
-      if (freed != notes.freed_alone.end()) range.stream = freed->second;
-      range.state = "pending";
-      std::swap(range.allocated, range.pending);
+      const bool waits = freed != notes.freed_alone.end();
+      if (waits) range.stream = freed->second;
+      range.state = waits ? "pending" : "stuck";
+      range.pending = waits ? range.allocated : 0;
+      range.allocated = 0;
     }
     add(range);
   }
@@ -151,6 +153,7 @@ PoolStats Pool::Impl::detailed_stats(std::size_t map_ranges) {
   if (range_ != 0) detailed.fragmentation.granule_occupancy = granule_occupancy();
   if (map_ranges == 0) return detailed;
   deferred_.each([&notes](const Deferred& block) {
+    if (block.freed_on == nullptr) return;
     const StreamId stream = block.freed_on->stream.load();
     if (block.id != kNoExtent) notes.freed.emplace(block.id, stream);
     if (block.alone != 0) notes.freed_alone.emplace(block.alone, stream);

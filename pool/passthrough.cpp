@@ -9,18 +9,18 @@
 namespace forebay::pool {
 
 // A block to be, with its region. Noted before `close` can come between, which frees what is noted.
-bool Pool::Impl::take_region(std::size_t bytes, std::size_t alignment,
-                             AloneBlocks::node_type* block) {
+bool Pool::Impl::take_region(std::size_t bytes, std::size_t alignment, Room* room) {
   AloneBlocks one;
   one.try_emplace(0);
+  DeferredFrees::Blocks back = DeferredFrees::make(0);
   const std::lock_guard growth(growth_mutex_);
   if (closed()) return false;
   backing_.limit(config_.capacity, config_.headroom);
   Backing::Made made;
   if (!backing_.allocate_exactly(bytes, alignment, made).ok()) return false;
-  *block = one.extract(one.begin());
+  *room = {one.extract(one.begin()), std::move(back)};
   const std::lock_guard lock(engine_mutex_);
-  block->mapped().region = backing_.add(std::move(made));
+  room->block.mapped().region = backing_.add(std::move(made));
   return true;
 }
 
@@ -29,9 +29,9 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
     const std::lock_guard lock(state.mutex);
     if (!serves(state, stream)) return nullptr;
   }
-  AloneBlocks::node_type block;
+  Room room;
   const auto attempt = [&] {
-    return take_region(request.bytes + request.margin, request.alignment, &block);
+    return take_region(request.bytes + request.margin, request.alignment, &room);
   };
   // What was freed goes back first: a use after it is to be seen.
   poll_everybody();
@@ -52,13 +52,14 @@ void* Pool::Impl::allocate_alone(const Request& request, StreamState& state, Str
       throw_out_of_memory(request, state, climb.tried());
     }
   }
-  const Address address = round_up(block.mapped().region.address, request.alignment);
-  return settle_alone(request, std::move(block), address, state, stream, rung);
+  const Address address = round_up(room.block.mapped().region.address, request.alignment);
+  return settle_alone(request, std::move(room), address, state, stream, rung);
 }
 
 // Null if the state does not stand for the stream any more.
-void* Pool::Impl::settle_alone(const Request& request, AloneBlocks::node_type block,
-                               Address address, StreamState& state, StreamId stream, Rung rung) {
+void* Pool::Impl::settle_alone(const Request& request, Room room, Address address,
+                               StreamState& state, StreamId stream, Rung rung) {
+  AloneBlocks::node_type& block = room.block;
   {
     const std::lock_guard lock(state.mutex);
     const std::lock_guard engine_lock(engine_mutex_);
@@ -76,7 +77,13 @@ void* Pool::Impl::settle_alone(const Request& request, AloneBlocks::node_type bl
       return reinterpret_cast<void*>(address);
     }
   }
-  free_alone(address);  // the stream was retired meanwhile
+  // The stream was retired meanwhile.
+  if (!free_alone(address)) {
+    // Nobody's, and ready to go as soon as the source takes it.
+    room.back.front().alone = address;
+    const std::lock_guard lock(engine_mutex_);
+    if (!closed()) deferred_.put_back(room.back);
+  }
   return nullptr;
 }
 

@@ -55,6 +55,9 @@ PoolConfig resolve(PoolConfig config, const SourceTraits& traits) {
           "must be at most the capacity of " + std::to_string(config.capacity) + " bytes");
   require(config.idle_share >= 0 && config.idle_share <= 1, "idle_share", "must be from 0 to 1");
   require(config.growth_step >= 0 && config.growth_step <= 1, "growth_step", "must be from 0 to 1");
+  if (const auto wrong = ladder_mistake(config.ladder)) {
+    require(false, "ladder", "rung " + std::to_string(wrong->at) + ": " + wrong->what);
+  }
   require(config.parked_spans <= kMostParkedSpans, "parked_spans", "must be at most 32");
   require(config.slab_max_block <= 64 * kKiB, "slab/max_block", "must be at most 65536 bytes");
   require(config.buddy_max_block <= kMiB, "buddy/max_block", "must be at most 1048576 bytes");
@@ -123,6 +126,7 @@ Pool::Impl::Impl(std::shared_ptr<MemorySource> source, std::shared_ptr<Timeline>
       backing_(source_, config_.capacity, config_.handle_size),
       watch_(BlockWatch::make(config_, std::move(tools))),
       plain_(recorder_ == nullptr && watch_ == nullptr && config_.mode == PoolMode::pooled),
+      rungs_(config_.ladder),
       fold_quantum_(static_cast<std::int64_t>(std::max(kMiB, config_.capacity / 1024))),
       engine_(config_.handle_size) {
   states_.push_back(nullptr);  // owner 0 is everybody

@@ -201,6 +201,21 @@ class Pool::Impl {
   void close_arena(StreamState& arena, StreamState& state, const Point* recorded);
 
   // ladder.cpp -----------------------------------------------------------------------------------
+  /// Some rungs of the ladder.
+  class RungSet {
+   public:
+    RungSet() = default;
+    explicit RungSet(const Ladder& ladder) noexcept {
+      for (const LadderRung rung : ladder) add(rung);
+    }
+    void add(LadderRung rung) noexcept { bits_ |= 1u << static_cast<unsigned>(rung); }
+    [[nodiscard]] bool has(LadderRung rung) const noexcept {
+      return (bits_ >> static_cast<unsigned>(rung) & 1) != 0;
+    }
+
+   private:
+    unsigned bits_ = 0;
+  };
   /// Climbs the ladder: times each rung and remembers which were tried.
   class Climb;
   /// A used extent of `request.span` bytes for the stream, whose search found none; kNoExtent if a
@@ -213,7 +228,8 @@ class Pool::Impl {
   ExtentId claim_from_others(const Request& request, const StreamState& state,
                              const std::vector<Owner>& without, std::vector<Piece>& pieces,
                              std::vector<Stamp>& stamps);
-  ExtentId retry(const Request& request, StreamState& state);
+  ExtentId retry(const Request& request, StreamState& state, RungSet before);
+  class Ascent;
   bool poll_everybody();
   bool awaits_points(const StreamState& state) const;
   void complete(StreamState& state);
@@ -274,9 +290,14 @@ class Pool::Impl {
     bool shared = false;
   };
   using AloneBlocks = std::map<Address, Alone>;
-  bool take_region(std::size_t bytes, std::size_t alignment, AloneBlocks::node_type* block);
-  void* settle_alone(const Request& request, AloneBlocks::node_type block, Address address,
-                     StreamState& state, StreamId stream, Rung rung);
+  /// A region for a block, and what it takes to give it back later, should the source refuse that.
+  struct Room {
+    AloneBlocks::node_type block;
+    DeferredFrees::Blocks back;
+  };
+  bool take_region(std::size_t bytes, std::size_t alignment, Room* room);
+  void* settle_alone(const Request& request, Room room, Address address, StreamState& state,
+                     StreamId stream, Rung rung);
   void* allocate_alone(const Request& request, StreamState& state, StreamId stream);
   Misuse release_alone(Address address, StreamState& state, StreamId stream, std::size_t bytes,
                        bool* again);
@@ -380,7 +401,8 @@ class Pool::Impl {
   Clockwork clockwork_;
   Backing backing_;
   const std::unique_ptr<BlockWatch> watch_;  // null unless debug modes or call stacks are on
-  const bool plain_;  // pooled, and nothing looks on: the hit path may be taken
+  const bool plain_;     // pooled, and nothing looks on: the hit path may be taken
+  const RungSet rungs_;  // that the configuration has
   /// A stream folds its counters into the pool's when they have moved so far.
   const std::int64_t fold_quantum_;
   std::atomic<bool> closed_{false};

@@ -122,6 +122,7 @@ bool Pool::Impl::release_deferred(bool regions) {
   if (closed()) return false;
   for (const Deferred& block : ready) {
     if (block.id != kNoExtent) engine_.free(block.id, {});
+    if (block.freed_on == nullptr) continue;
     block.freed_on->deferred -= block.bytes;
     --block.user->awaited;
     deferred_bytes_ -= block.bytes;

@@ -208,6 +208,10 @@ std::string Pool::Impl::what_would_help(const Request& request, const PoolStats&
   const std::size_t granule = traits_.granularity;
   const std::size_t least = round_up(request.span, granule);
   const std::size_t room = config_.capacity - std::min(config_.capacity, now.held.current);
+  if (!rungs_.has(LadderRung::grow) && now.held.current + least > config_.soft_limit &&
+      least <= round_down(room, granule)) {
+    return "a larger pool.soft_limit, or \"grow\" in pool.ladder";
+  }
   if (least <= round_down(room, granule)) {
     if (config_.headroom > 0 && device_free < config_.headroom + least) {
       return "a smaller pool.headroom: of the device's memory " + std::to_string(device_free) +
@@ -222,6 +226,14 @@ std::string Pool::Impl::what_would_help(const Request& request, const PoolStats&
     if (config_.wait_limit_ms == 0) {
       return "a larger pool.wait_limit_ms: enough is pending or scattered";
     }
+    std::string lacking;
+    for (const LadderRung rung :
+         {LadderRung::steal, LadderRung::remap, LadderRung::trim, LadderRung::wait}) {
+      if (!rungs_.has(rung)) {
+        lacking += (lacking.empty() ? "\"" : ", \"") + std::string(to_string(rung)) + "\"";
+      }
+    }
+    if (!lacking.empty()) return lacking + " in pool.ladder: enough is pending or scattered";
     return std::string("a larger pool.capacity") +
            (config_.handle_size > granule ? ", or a smaller pool.handle_size" : "") +
            ": enough is free, but in pieces";

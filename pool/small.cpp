@@ -95,10 +95,9 @@ void* Pool::Impl::allocate_small(ClassKey key, const Request& request, StreamSta
     });
   };
   if (found || (moves_first() && growing(Growth::move))) return block;
-  if (config_.on_miss == MissPolicy::steal_first) {
-    if (adopting() || growing(Growth::map)) return block;
-  } else if (growing(Growth::map) || adopting()) {
-    return block;
+  for (const LadderRung rung : config_.ladder) {
+    if (rung == LadderRung::map && growing(Growth::map)) return block;
+    if (rung == LadderRung::steal && adopting()) return block;
   }
   // No room for a carrier anywhere: a span for the block alone.
   return allocate_span(request, state, stream);

@@ -232,6 +232,7 @@ void SpanEngine::choose(const Bins& bins, std::size_t bytes, std::size_t alignme
        bin = bins.next(bin + 1)) {
     unsigned probe = 0;
     for (ExtentId id = bins.head(bin); id != 0 && probe < kProbe; id = at(id).bin_next, ++probe) {
+      ++probes_;
       offer(id, round_up(at(id).address, alignment), bytes, best);
       if (lattice == 0 || is_top(at(id))) continue;
       const Address whole = round_up(at(id).address, lattice);
@@ -263,6 +264,7 @@ Fit SpanEngine::find_lowest(Owner owner, std::size_t bytes, std::size_t alignmen
     for (unsigned bin = bins.next(BinScale::of(bytes / kUnit)); bin != BinScale::kBins;
          bin = bins.next(bin + 1)) {
       for (ExtentId id = bins.head(bin); id != 0 && budget > 0; id = at(id).bin_next, --budget) {
+        ++probes_;
         offer(id, round_up(at(id).address, alignment), bytes, best);
         if (lattice != 0) offer(id, round_up(at(id).address, lattice), bytes, best);
       }
@@ -292,6 +294,7 @@ Fit SpanEngine::run_from(ExtentId start, std::size_t bytes, std::size_t alignmen
   const Address address = round_up(at(start).address, alignment);
   ExtentId first = start;
   for (ExtentId id = start; id != 0 && budget > 0 && usable(at(id)); id = at(id).next, --budget) {
+    ++probes_;
     if (at(id).end() <= address) first = at(id).next;
     if (at(id).end() >= address + bytes) return {first, address};
   }

@@ -233,6 +233,9 @@ class SpanEngine {
   /// Empty, or the first invariant that does not hold. Cost: everything.
   [[nodiscard]] std::string validate() const;
 
+  /// Ranges that searches have looked at.
+  [[nodiscard]] std::uint64_t probes() const noexcept { return probes_; }
+
  private:
   static constexpr std::size_t kUnit = 512;
   static constexpr Point kHeldBack = 1;  // points by which neighbours may put a range off
@@ -318,6 +321,7 @@ class SpanEngine {
   Bins holes_;
   SpanCounts counts_;
   std::array<SizeCount, 64> free_by_log2_{};
+  mutable std::uint64_t probes_ = 0;
 };
 
 }  // namespace forebay::pool

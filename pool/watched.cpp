@@ -85,11 +85,11 @@ void* Pool::Impl::allocate_guarded(std::size_t bytes, StreamId stream,
     if (alone_.size() >= kMaxGuarded || taken > config_.capacity / kGuardedPart) return nullptr;
   }
   Climb climb(*this);
-  AloneBlocks::node_type room;
+  Room room;
   const bool found =
       climb.rung(Rung::map, [&] { return take_region(region_bytes, kMinAlignment, &room); });
   if (!found) return nullptr;
-  const Mapping region = room.mapped().region;
+  const Mapping region = room.block.mapped().region;
   const Address end = region.address + region.bytes;
   const Address address = round_down(end - bytes, alignment);
   const Request request{bytes, region.bytes, alignment, 0, tag_of(options)};

@@ -54,9 +54,10 @@ class Mistakes {
           "more than " + std::to_string(kMostMistakes - 1) + " mistakes; those above come first"));
     }
   }
-  /// Also remembers that the key's value is not what its author meant.
-  void add(const Key& key, const std::string& what) {
-    add(key.pointer, what);
+  /// Also remembers that the key's value is not what its author meant. `inside` points at a part of
+  /// the value.
+  void add(const Key& key, const std::string& what, const std::string& inside = {}) {
+    add(key.pointer + inside, what);
     keys_.insert(&key);
   }
   [[nodiscard]] bool full() const noexcept { return lines_.size() >= kMostMistakes; }
@@ -183,6 +184,35 @@ std::optional<double> number_of(const json& value, const Key& key, const Field& 
   return value.is_number_integer() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
+/// The first mistake alone is told: others may come of it.
+void set_ladder(const Key& key, pool::Ladder& ladder, const json& value, Mistakes& mistakes) {
+  if (!value.is_array()) {
+    mistakes.add(key, "found " + shown(value) + ", allowed is " + config_keys::allowed(key));
+    return;
+  }
+  pool::Ladder wanted;
+  for (const json& item : value) {
+    const std::string inside = "/" + std::to_string(wanted.size());
+    const auto rung =
+        item.is_string() ? pool::ladder_rung(item.get_ref<const std::string&>()) : std::nullopt;
+    if (!rung) {
+      std::string names;
+      for (const pool::LadderRung one : pool::default_ladder()) {
+        names += (names.empty() ? "\"" : ", \"") + std::string(to_string(one)) + "\"";
+      }
+      mistakes.add(key, "found " + shown(item) + ", allowed is one of " + names, inside);
+      return;
+    }
+    wanted.push_back(*rung);
+  }
+  if (const auto mistake = pool::ladder_mistake(wanted)) {
+    const bool missing = mistake->at == wanted.size();
+    mistakes.add(key, mistake->what, missing ? "" : "/" + std::to_string(mistake->at));
+    return;
+  }
+  ladder = std::move(wanted);
+}
+
 void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) {
   const Field field = key.field(config);
   if (const auto path = std::get_if<std::string*>(&field)) {
@@ -191,6 +221,10 @@ void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) 
       return;
     }
     **path = value.get<std::string>();
+    return;
+  }
+  if (const auto ladder = std::get_if<pool::Ladder*>(&field)) {
+    set_ladder(key, **ladder, value, mistakes);
     return;
   }
   const auto wanted = number_of(value, key, field);
@@ -209,7 +243,8 @@ void set(const Key& key, Config& config, const json& value, Mistakes& mistakes) 
           *target = static_cast<Target>(static_cast<int>(*wanted));
         } else if constexpr (std::is_same_v<Target, bool>) {
           *target = *wanted != 0;
-        } else if constexpr (!std::is_same_v<Target, std::string>) {
+        } else if constexpr (!std::is_same_v<Target, std::string> &&
+                             !std::is_same_v<Target, pool::Ladder>) {
           *target = static_cast<Target>(*wanted);
         }
       },
@@ -256,6 +291,11 @@ ordered_json value_json(const Key& key, const Config& config) {
   if (!names.empty()) return names.at(static_cast<std::size_t>(value));
   // The field is only read.
   const Field field = key.field(const_cast<Config&>(config));
+  if (const auto ladder = std::get_if<pool::Ladder*>(&field)) {
+    ordered_json list = ordered_json::array();
+    for (const pool::LadderRung rung : **ladder) list.push_back(to_string(rung));
+    return list;
+  }
   if (std::holds_alternative<std::size_t*>(field)) {
     const std::size_t bytes = *std::get<std::size_t*>(field);
     if (bytes != 0 && bytes % 1024 == 0) return format_size(bytes);
@@ -263,7 +303,8 @@ ordered_json value_json(const Key& key, const Config& config) {
   }
   return std::visit(
       [](const auto* plain) -> ordered_json {
-        if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(*plain)>>) {
+        using Plain = std::remove_cvref_t<decltype(*plain)>;
+        if constexpr (std::is_enum_v<Plain> || std::is_same_v<Plain, pool::Ladder>) {
           return nullptr;
         } else {
           return *plain;
@@ -292,6 +333,18 @@ ordered_json key_schema(const Key& key) {
     schema["type"] = "string";
     schema["pattern"] = "^(/[^\\u0000-\\u001f\\u007f]*)?$";
     schema["maxLength"] = config_keys::kLongestFolder;
+    return schema;
+  }
+  if (std::holds_alternative<pool::Ladder*>(field)) {
+    const ordered_json first{{"const", to_string(pool::LadderRung::completed)}};
+    ordered_json others = value_json(key, defaults);
+    others.erase(0);
+    schema["type"] = "array";
+    schema["items"] = ordered_json::array({first});
+    schema["additionalItems"] = {{"enum", others}};
+    schema["minItems"] = 2;
+    schema["uniqueItems"] = true;
+    schema["contains"] = {{"const", to_string(pool::LadderRung::map)}};
     return schema;
   }
   const bool real = std::holds_alternative<double*>(field);

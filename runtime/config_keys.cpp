@@ -23,7 +23,6 @@ constexpr std::array<std::string_view, 2> kBackings{"vmm", "malloc"};
 constexpr std::array<std::string_view, 3> kPeers{"none", "reachable", "all"};
 constexpr std::array<std::string_view, 2> kExports{"none", "fd"};
 constexpr std::array<std::string_view, 2> kMisuse{"log", "abort"};
-constexpr std::array<std::string_view, 2> kMiss{"map_first", "steal_first"};
 constexpr std::array<std::string_view, 3> kStacks{"off", "sampled", "all"};
 constexpr std::array<std::string_view, 3> kTiers{"auto", "interpret", "compile"};
 constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
@@ -73,11 +72,11 @@ constexpr std::array kPoolKeys{
             [](PoolConfig& c) -> Field { return &c.headroom; },
             Needs::pooling,
             no_clash},
-    PoolKey{"on_miss",
-            "What comes first when a stream's own memory serves no request: adding memory, or "
-            "taking what other streams have freed, after a wait on the device.",
+    PoolKey{"ladder",
+            "What is tried, in this order, when a stream's own memory serves no request; what is "
+            "left out is not tried.",
             {},
-            [](PoolConfig& c) -> Field { return &c.on_miss; },
+            [](PoolConfig& c) -> Field { return &c.ladder; },
             Needs::pooling,
             no_clash},
     PoolKey{"address_range",
@@ -436,7 +435,17 @@ std::string quoted(std::string path) {
 
 bool is_size(const Field& field) { return std::holds_alternative<std::size_t*>(field); }
 
+std::string text_of_ladder(const pool::Ladder& ladder) {
+  std::string text;
+  for (const pool::LadderRung rung : ladder) {
+    text += (text.empty() ? "\"" : ", \"") + std::string(to_string(rung)) + "\"";
+  }
+  return "[" + text + "]";
+}
+
 std::string text_of_value(const Key& key, const Config& config) {
+  const Field of = field_of(key, config);
+  if (const auto ladder = std::get_if<pool::Ladder*>(&of)) return text_of_ladder(**ladder);
   const auto names = choices(key);
   const double value = number(key, config);
   if (!names.empty()) return "\"" + std::string(names[static_cast<std::size_t>(value)]) + "\"";
@@ -458,6 +467,11 @@ std::string limits(const Key& key) {
   }
   const Field field = field_of(key, Config{});
   if (std::holds_alternative<bool*>(field)) return "true or false";
+  if (std::holds_alternative<pool::Ladder*>(field)) {
+    const std::string all = text_of_ladder(pool::default_ladder());
+    return "a list of \"completed\" first, \"map\", and any others of " +
+           all.substr(1, all.size() - 2) + ", each once";
+  }
   if (std::holds_alternative<std::string*>(field)) {
     return "\"\" or an absolute path without control characters";
   }
@@ -487,7 +501,6 @@ std::vector<std::string_view> choices(const Key& key) {
   if (std::holds_alternative<pool::PoolPeers*>(field)) return {kPeers.begin(), kPeers.end()};
   if (std::holds_alternative<pool::PoolExport*>(field)) return {kExports.begin(), kExports.end()};
   if (std::holds_alternative<pool::MisusePolicy*>(field)) return {kMisuse.begin(), kMisuse.end()};
-  if (std::holds_alternative<pool::MissPolicy*>(field)) return {kMiss.begin(), kMiss.end()};
   if (std::holds_alternative<pool::StackMode*>(field)) return {kStacks.begin(), kStacks.end()};
   if (std::holds_alternative<FusionTier*>(field)) return {kTiers.begin(), kTiers.end()};
   if (std::holds_alternative<LogLevel*>(field)) return {kLevels.begin(), kLevels.end()};
@@ -507,6 +520,12 @@ double number(const Key& key, const Config& config) {
       [](const auto* value) {
         if constexpr (std::is_same_v<decltype(value), const std::string*>) {
           return static_cast<double>(value->size());
+        } else if constexpr (std::is_same_v<decltype(value), const pool::Ladder*>) {
+          double digits = 0;
+          for (const pool::LadderRung rung : *value) {
+            digits = digits * (pool::kLadderRungs + 1) + static_cast<double>(rung) + 1;
+          }
+          return digits;
         } else {
           return static_cast<double>(*value);
         }
@@ -524,6 +543,10 @@ std::string complaint(const Key& key, const Config& config) {
   if (const auto path = std::get_if<std::string*>(&field)) {
     if (is_folder(**path)) return {};
     return "found " + quoted((*path)->substr(0, 60)) + ", allowed is " + allowed(key);
+  }
+  if (const auto ladder = std::get_if<pool::Ladder*>(&field)) {
+    const auto mistake = pool::ladder_mistake(**ladder);
+    return mistake ? "rung " + std::to_string(mistake->at) + ": " + mistake->what : "";
   }
   const double value = number(key, config);
   const auto names = choices(key);

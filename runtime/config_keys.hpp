@@ -15,11 +15,11 @@ namespace forebay::config_keys {
 
 /// Where a key's value lies in a Config; the type decides how it is written in JSON: a size_t is a
 /// size in bytes, a uint32_t a count, a string the path of a folder, an enumeration one of its
-/// names.
+/// names, a ladder a list of rungs' names.
 using Field =
     std::variant<std::size_t*, std::uint32_t*, double*, bool*, std::string*, pool::PoolMode*,
                  pool::PoolBacking*, pool::PoolPeers*, pool::PoolExport*, pool::MisusePolicy*,
-                 pool::MissPolicy*, pool::StackMode*, FusionTier*, LogLevel*>;
+                 pool::Ladder*, pool::StackMode*, FusionTier*, LogLevel*>;
 
 /// The limits of a number; both ends belong to it. They are below 2^53, so doubles hold them.
 struct Range {
@@ -50,7 +50,8 @@ struct Key {
 /// What the key takes, as the end of a message: `an integer from 1 to 4096`.
 [[nodiscard]] std::string allowed(const Key& key);
 
-/// The key's value as a number; an enumeration's is its index, a path's its length.
+/// The key's value as a number; an enumeration's is its index, a path's its length, and no
+/// two ladders have the same.
 [[nodiscard]] double number(const Key& key, const Config& config);
 
 /// Linux takes paths of 4095 bytes, with a file's name at their end.

@@ -116,7 +116,9 @@ TEST_CASE("no miss waits for the device") {
   config.pool.growth_step = 0;
   config.pool.parked_spans = 0;
   config.pool.point_every_frees = 1;
-  config.pool.on_miss = pool::MissPolicy::steal_first;
+  using Rung = pool::LadderRung;
+  config.pool.ladder = {Rung::completed, Rung::steal, Rung::map,      Rung::remap,
+                        Rung::grow,      Rung::trim,  Rung::callback, Rung::wait};
   const auto device = cuda::CudaDevice::open(driver::CudaApi::open(), 0, config);
   pool::Pool& pool = device->pool();
   const Stream busy = device->create_stream();

@@ -140,11 +140,12 @@ TEST_CASE("idle handles move to where a large block needs them") {
 }
 
 TEST_CASE("what comes first on a miss is policy") {
-  for (const MissPolicy policy : {MissPolicy::map_first, MissPolicy::steal_first}) {
-    World world(World::Config{.capacity = 64 * kMiB, .handle_size = 2 * kMiB, .on_miss = policy});
+  for (const LadderRung first : {LadderRung::map, LadderRung::steal}) {
+    World world(World::Config{
+        .capacity = 64 * kMiB, .handle_size = 2 * kMiB, .ladder = test::ladder_with(first)});
     work_and_free(world, world.pool.allocate(8 * kMiB, 1), 1);
     (void)world.pool.allocate(8 * kMiB, 2);
-    const bool stole = policy == MissPolicy::steal_first;
+    const bool stole = first == LadderRung::steal;
     CHECK(world.pool.stats().ladder.steal.count == (stole ? 1 : 0));
     CHECK(world.pool.stats().held.current == (stole ? 8 : 16) * kMiB);
     // Small blocks too: a page of another stream's rather than a new handle.

@@ -28,13 +28,13 @@ class LadderWorld {
  public:
   static constexpr unsigned kOperations = 13;
 
-  explicit LadderWorld(MissPolicy policy)
+  explicit LadderWorld(const Ladder& ladder)
       : world_(World::Config{.capacity = 4 * kLadderHandle,
                              .handle_size = kLadderHandle,
                              .slab_max_block = 0,
                              .buddy_max_block = 0,
                              .soft_limit = 3 * kLadderHandle,
-                             .on_miss = policy,
+                             .ladder = ladder,
                              .point_every_frees = 1,
                              .wait_limit_ms = 0,
                              .streams = 2}),
@@ -147,7 +147,7 @@ TEST_CASE("every short program of two streams on a pool of four handles") {
   using Steps = std::basic_string<unsigned char>;
   PoolStats all;
   std::size_t states = 0;
-  for (const MissPolicy policy : {MissPolicy::map_first, MissPolicy::steal_first}) {
+  for (const LadderRung first : {LadderRung::map, LadderRung::steal, LadderRung::remap}) {
     std::vector<Steps> frontier{{}};
     std::unordered_set<std::string> seen;
     const unsigned depth = by_build(5, 3, 2);
@@ -155,9 +155,9 @@ TEST_CASE("every short program of two streams on a pool of four handles") {
       std::vector<Steps> next;
       for (const Steps& steps : frontier) {
         for (unsigned operation = 0; operation < LadderWorld::kOperations; ++operation) {
-          LadderWorld world(policy);
-          INFO("policy " << static_cast<int>(policy) << ", " << steps.size() << " steps, then "
-                         << operation);
+          LadderWorld world(test::ladder_with(first));
+          INFO("first " << to_string(first) << ", " << steps.size() << " steps, then "
+                        << operation);
           for (const unsigned char earlier : steps) world.apply(earlier);
           if (!world.apply(operation)) continue;
           world.check();

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "forebay/pool/pool.hpp"
@@ -7,6 +10,7 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::TimeCall;
 using forebay::pool::test::World;
 
 TEST_CASE("in passthrough each block is a region of exactly its bytes") {
@@ -52,6 +56,43 @@ TEST_CASE("in passthrough a region that the source will not take back is tried a
   world.pool.deallocate(other, 1);
   world.pool.trim();
   CHECK(world.source->regions() == 0);
+  CHECK(world.sound());
+}
+
+TEST_CASE("a region that is refused while its stream retires goes back at the next opportunity") {
+  World world(World::Config{.mode = PoolMode::passthrough});
+  void* pending = world.pool.allocate(100, 2);
+  world.timeline->work(2);
+  world.pool.deallocate(pending, 2);
+  REQUIRE(world.pool.allocate(100, 1) != nullptr);
+  const auto calls = [&] {
+    return world.hooks->calls(TimeCall::record) + world.hooks->calls(TimeCall::passed);
+  };
+  // While stream 1 retires, another thread's allocation on it has got as far as to ask about stream
+  // 2. Its region comes too late, and cannot be given back at once.
+  world.source->fail(SourceCall::free_region, 1, true);
+  std::thread late;
+  world.hooks->before_record = [&](StreamId) {
+    const std::uint64_t before = calls();
+    late = std::thread([&] { static_cast<void>(world.pool.allocate(5000, 1)); });
+    for (int i = 0; i < 10'000 && calls() == before; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  REQUIRE(world.pool.retire_stream(1));
+  late.join();
+  const PoolStats stats = world.pool.detailed_stats(100);
+  CHECK(check_identities(stats) == "");
+  CHECK(stats.free.current == 5000);
+  CHECK(std::count_if(stats.map.begin(), stats.map.end(), [](const MapRange& range) {
+          return range.state == "stuck" && range.bytes == 5000;
+        }) == 1);
+  const std::size_t regions = world.source->regions();
+  world.source->fail(SourceCall::free_region, 0, false);
+  world.timeline->run_all();
+  world.pool.trim();
+  CHECK(world.source->regions() == regions - 2);
+  CHECK(world.pool.stats().free.current == 0);
   CHECK(world.sound());
 }
 

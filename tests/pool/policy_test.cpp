@@ -58,7 +58,7 @@ class WholeHandles {
     config.soft_limit = config.handle_size * (1 + pick(config.capacity / config.handle_size));
     config.headroom = pick(2) * 10 * kMiB;
     config.device = config.capacity + pick(2) * 8 * kMiB;
-    config.on_miss = pick(2) == 0 ? MissPolicy::map_first : MissPolicy::steal_first;
+    config.ladder = test::ladder_with(pick(2) == 0 ? LadderRung::map : LadderRung::steal);
     config.growth_step = pick(3) == 0 ? 0 : 0.1 * static_cast<double>(pick(10));
     config.idle_share = 0.1 * static_cast<double>(pick(11));
     config.point_every_frees = 1 + static_cast<std::uint32_t>(pick(64));
@@ -131,7 +131,7 @@ class WholeHandles {
       if (config_.immediate) REQUIRE(now <= std::max(config_.soft_limit, live_));
     }
     // Others' memory comes first where policy says so.
-    if (config_.on_miss == MissPolicy::steal_first) REQUIRE(free.longest < bytes);
+    if (config_.ladder[1] == LadderRung::steal) REQUIRE(free.longest < bytes);
     // A pool far from its capacity with much that is idle moves that, and adds only what lacks.
     const bool moves =
         held < config_.capacity / 4 &&

@@ -38,7 +38,7 @@ Plan any_plan(unsigned seed) {
   config.soft_limit = one_of(std::size_t{0}, config.capacity / 2, config.capacity / 8);
   config.headroom = one_of(std::size_t{0}, 8 * kMiB, 30 * kMiB);
   config.device = config.capacity + one_of(std::size_t{0}, 16 * kMiB, 100 * kMiB);
-  config.on_miss = pick(2) == 0 ? MissPolicy::map_first : MissPolicy::steal_first;
+  config.ladder = test::ladder_with(pick(2) == 0 ? LadderRung::map : LadderRung::steal);
   config.growth_step = one_of(0.0, 0.03, 0.5);
   config.idle_share = one_of(0.0, 0.15, 1.0);
   config.point_every_frees = one_of(1u, 8u, 64u);
@@ -46,6 +46,15 @@ Plan any_plan(unsigned seed) {
   config.virtual_memory = pick(4) != 0;
   config.mode = pick(8) == 0 ? PoolMode::passthrough : PoolMode::pooled;
   config.streams = 1 + static_cast<unsigned>(pick(6));
+  if (pick(3) == 0) {
+    // Any order, and some rungs left out; never the first, nor `map`.
+    for (std::size_t i = 2; i < config.ladder.size(); ++i) {
+      std::swap(config.ladder[i], config.ladder[1 + pick(i)]);
+    }
+    std::erase_if(config.ladder, [&](LadderRung rung) {
+      return rung != LadderRung::completed && rung != LadderRung::map && pick(4) == 0;
+    });
+  }
   plan.live = 50 + pick(1000);
   plan.largest = std::min<std::size_t>(3 * kMiB << pick(3), config.capacity / 4);
   plan.validated = 200;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pool/units.hpp"
+#include "tests/pool/effort.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay::pool;
@@ -259,4 +260,47 @@ TEST_CASE("islands may be many, each with its own record") {
     REQUIRE(engine.at(islands[i]).address == kEngineBase + i * kApart);
   }
   CHECK(engine.validate() == "");
+}
+
+// Blocks of many sizes in an island that is nine tenths full, each replaced by another at random.
+TEST_CASE("a span is found with a constant number of probes, up to a million live ones") {
+  struct Probes {
+    std::uint64_t worst = 0, all = 0;
+  };
+  constexpr std::size_t kChurns = 200'000;
+  const auto churn = [&](std::size_t live) {
+    SpanEngine engine;
+    engine.open_owner(1);
+    constexpr std::size_t kMostUnits = 256;
+    engine.add_island(kEngineBase, live * kMostUnits / 2 * kUnit / 9 * 10, false);
+    std::minstd_rand random(7);
+    std::vector<ExtentId> used(live);
+    Probes probes;
+    const auto take = [&](ExtentId& slot, bool counted) {
+      const std::size_t bytes = (1 + random() % kMostUnits) * kUnit;
+      const std::uint64_t before = engine.probes();
+      const Fit fit = engine.find(1, bytes, kUnit);
+      if (counted) {
+        probes.worst = std::max(probes.worst, engine.probes() - before);
+        probes.all += engine.probes() - before;
+      }
+      slot = fit ? engine.take(fit, bytes) : kNoExtent;
+    };
+    for (ExtentId& slot : used) take(slot, false);
+    // So that the free ranges are where such a churn leaves them.
+    for (std::size_t i = 0; i < live + kChurns; ++i) {
+      ExtentId& slot = used[random() % live];
+      if (slot != kNoExtent) engine.free(slot, {});
+      take(slot, i >= live);
+    }
+    REQUIRE(static_cast<std::size_t>(std::count(used.begin(), used.end(), kNoExtent)) < live / 20);
+    return probes;
+  };
+  constexpr std::size_t kLive = test::kSanitised ? 50'000 : 1'000'000;
+  const Probes few = churn(kLive / 10), many = churn(kLive);
+  CHECK(few.worst <= 160);
+  CHECK(many.worst <= 160);
+  // The ranges of one bin at most, and seldom more.
+  CHECK(many.all <= 20 * kChurns);
+  CHECK(few.all <= 20 * kChurns);
 }

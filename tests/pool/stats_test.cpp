@@ -5,7 +5,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -117,56 +116,6 @@ TEST_CASE("the JSON says what the struct says") {
         Approx(stats.fragmentation.internal).epsilon(1e-5));
   CHECK(stats.fragmentation.internal > 0);
   CHECK(check_identities(stats).empty());
-}
-
-TEST_CASE("the lines of the table add up") {
-  const bool with_map = GENERATE(false, true);
-  PoolStats stats = busy(with_map ? 1000 : 0);
-  stats.age_s = 12.5;
-  const std::string table = to_table(stats);
-  CHECK((table.find("\nmap ") != std::string::npos) == with_map);
-  std::istringstream lines(table);
-  // Of each column of numbers: the terms since the last sum, by line.
-  unsigned long long first = 0, second = 0;
-  unsigned sums = 0;
-  bool heading = true;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) {
-      heading = true;
-      first = second = 0;
-      continue;
-    }
-    const std::string title = line.substr(0, 24);
-    if (heading) {
-      heading = false;
-      continue;
-    }
-    const char sign = line[0];
-    std::istringstream numbers(line.substr(25));
-    unsigned long long a = 0, b = 0;
-    numbers >> a >> b;
-    INFO(line);
-    if (sign == '=') {
-      CHECK(first == a);
-      ++sums;
-    } else if (sign == ' ') {
-      first = second = 0;
-    }
-    first = sign == '=' ? a : first + a;
-    second += b;
-  }
-  CHECK(sums == (with_map ? 11 : 10));
-}
-
-TEST_CASE("the table says when peaks were reached, where the statistics know") {
-  PoolStats stats = busy();
-  stats.age_s = 20000;
-  stats.held.peak_at_s = 12345.678;
-  CHECK(to_table(stats).find(" at s\n") != std::string::npos);
-  CHECK(to_table(stats).find(" 12345.678\n") != std::string::npos);
-  stats.age_s = 0;
-  CHECK(to_table(stats).find(" at s\n") == std::string::npos);
-  CHECK(to_table(stats).find("12345.678") == std::string::npos);
 }
 
 TEST_CASE("a peak has the date at which it was reached, whoever asks later") {

@@ -13,6 +13,15 @@
 
 namespace forebay::pool::test {
 
+/// The default ladder, but for the first rung after `completed`.
+inline Ladder ladder_with(LadderRung first) {
+  Ladder ladder{LadderRung::completed, first};
+  for (const LadderRung rung : default_ladder()) {
+    if (rung != LadderRung::completed && rung != first) ladder.push_back(rung);
+  }
+  return ladder;
+}
+
 struct World {
   struct Config {
     std::size_t capacity = std::size_t{256} << 20;
@@ -23,7 +32,7 @@ struct World {
     std::uint32_t parked_spans = kMostParkedSpans;
     std::size_t soft_limit = 0;
     std::size_t headroom = 0;
-    MissPolicy on_miss = MissPolicy::map_first;
+    Ladder ladder = default_ladder();
     double growth_step = 0;  // so that tests can count what is mapped
     double idle_share = 0.15;
     std::uint32_t point_every_frees = 64;
@@ -63,7 +72,7 @@ struct World {
     pool_config.parked_spans = config.parked_spans;
     pool_config.soft_limit = config.soft_limit;
     pool_config.headroom = config.headroom;
-    pool_config.on_miss = config.on_miss;
+    pool_config.ladder = config.ladder;
     pool_config.growth_step = config.growth_step;
     pool_config.idle_share = config.idle_share;
     pool_config.point_every_frees = config.point_every_frees;

@@ -118,6 +118,8 @@ TEST_CASE("The schema and the reader agree") {
         R"({"pool": {"slab": {"max_block": 4096}}})", R"({"fusion": {"pinned_fraction": 0}})",
         R"({"log": {"level": "off"}})", R"({"kernels": {"compiler_cache": false}})",
         R"({"kernels": {"cache": {"enabled": false}}})",
+        R"({"pool": {"ladder": ["completed", "map"]}})",
+        R"({"pool": {"ladder": ["completed", "wait", "trim", "map", "steal"]}})",
         R"({"kernels": {"cache": {"folder": "/tmp/a b", "max_bytes": "1 MiB"}}})",
         R"({"kernels": {"cache": {"folder": "", "max_entries": 16}}})"}) {
     INFO(text);
@@ -137,6 +139,14 @@ TEST_CASE("The schema and the reader agree") {
                            R"({"pool": {"capacity": null}})",
                            R"({"pool": {"slab": {"max_block": true}}})",
                            R"({"fusion": {"pinned_fraction": 2}})",
+                           R"({"pool": {"ladder": "map"}})",
+                           R"({"pool": {"ladder": []}})",
+                           R"({"pool": {"ladder": ["completed"]}})",
+                           R"({"pool": {"ladder": ["map", "completed"]}})",
+                           R"({"pool": {"ladder": ["completed", "steal"]}})",
+                           R"({"pool": {"ladder": ["completed", "map", "map"]}})",
+                           R"({"pool": {"ladder": ["completed", "map", "stael"]}})",
+                           R"({"pool": {"ladder": ["completed", "map", 1]}})",
                            R"({"fusion": {"max_ops": 0}})",
                            R"({"fusion": {"max_ops": "1"}})",
                            R"({"log": {"level": "loud"}})",

@@ -104,6 +104,19 @@ TEST_CASE("A complaint says what was found and what is allowed") {
         "found enumerator 9, allowed is one of \"pooled\", \"passthrough\"");
 }
 
+TEST_CASE("A program's own ladder is checked as a file's") {
+  Config config;
+  config.pool.ladder = {pool::LadderRung::completed};
+  CHECK(keys::complaint(key_at("/pool/ladder"), config) ==
+        "rung 1: found no \"map\"; \"completed\" and \"map\" have to be among them");
+  config.pool.ladder = {pool::LadderRung::completed, pool::LadderRung::map, pool::LadderRung::wait,
+                        pool::LadderRung::wait};
+  CHECK(keys::complaint(key_at("/pool/ladder"), config) ==
+        "rung 3: found \"wait\" a second time; each rung may be given once");
+  config.pool.ladder.pop_back();
+  CHECK(keys::complaint(key_at("/pool/ladder"), config).empty());
+}
+
 TEST_CASE("Values that do not fit together are found") {
   Config config;
   config.pool.buddy_max_block = config.pool.slab_max_block;

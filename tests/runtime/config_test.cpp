@@ -102,6 +102,8 @@ TEST_CASE("Every key survives writing and reading with a value that is not its d
             *field = !*field;
           } else if constexpr (std::is_same_v<Type, std::string>) {
             *field = "/some where/\"else\"";
+          } else if constexpr (std::is_same_v<Type, pool::Ladder>) {
+            *field = {pool::LadderRung::completed, pool::LadderRung::map};
           } else if constexpr (std::is_enum_v<Type>) {
             *field = static_cast<Type>(*field == Type{} ? 1 : 0);
           } else {
@@ -125,6 +127,41 @@ TEST_CASE("Every key survives writing and reading with a value that is not its d
     CHECK(config_keys::number(key, back) == config_keys::number(key, config));
     CHECK(config_keys::number(key, back) != before);
   }
+}
+
+TEST_CASE("A ladder is a list of rungs, and what is wrong with it is told at its place") {
+  const Config config = Config::parse(R"({"pool": {"ladder": ["completed", "wait", "map"]},
+                                          "pinned": {"ladder": ["completed", "map"]}})");
+  using R = pool::LadderRung;
+  CHECK(config.pool.ladder == pool::Ladder{R::completed, R::wait, R::map});
+  CHECK(config.pinned.ladder == pool::Ladder{R::completed, R::map});
+  CHECK(Config::parse(config.to_json()).pool.ladder == config.pool.ladder);
+  const std::string all =
+      "\"completed\", \"map\", \"steal\", \"remap\", \"grow\", \"trim\", \"callback\", \"wait\"";
+  const std::string list =
+      "a list of \"completed\" first, \"map\", and any others of " + all + ", each once";
+  refuses(R"({"pool": {"ladder": "map"}})",
+          "c.json: /pool/ladder: found \"map\", allowed is " + list);
+  refuses(R"({"pool": {"ladder": {"0": "map"}}})",
+          "c.json: /pool/ladder: found {\"0\":\"map\"}, allowed is " + list);
+  refuses(R"({"pool": {"ladder": ["completed", "map", "stael"]}})",
+          "c.json: /pool/ladder/2: found \"stael\", allowed is one of " + all);
+  refuses(R"({"pool": {"ladder": ["completed", 7]}})",
+          "c.json: /pool/ladder/1: found 7, allowed is one of " + all);
+  refuses(R"({"pinned": {"ladder": ["completed", "map", "wait", "map"]}})",
+          "c.json: /pinned/ladder/3: found \"map\" a second time; each rung may be given once");
+  refuses(R"({"pool": {"ladder": ["map", "completed"]}})",
+          "c.json: /pool/ladder/0: found \"map\", allowed is \"completed\": what is free by now "
+          "comes first");
+  refuses(R"({"pool": {"ladder": ["completed", "steal"]}})",
+          "c.json: /pool/ladder: found no \"map\"; \"completed\" and \"map\" have to be among "
+          "them");
+  refuses(R"({"pool": {"ladder": []}})",
+          "c.json: /pool/ladder: found no \"completed\"; \"completed\" and \"map\" have to be "
+          "among them");
+  refuses(R"({"pool": {"mode": "passthrough", "ladder": ["completed", "map"]}})",
+          "c.json: /pool/ladder: the key has no effect while /pool/mode is \"passthrough\"; leave "
+          "it out");
 }
 
 TEST_CASE("Unknown keys are refused with the nearest one") {

@@ -53,3 +53,26 @@ TEST_CASE("text that is not JSON is refused with its name and place") {
     CHECK(line.find("byte 7") != std::string::npos);
   }
 }
+
+TEST_CASE("a document is a tree of numbers and of texts that can be printed") {
+  const JsonDocument d(R"({"a": {"b": [1, -2, 0.5, "x\ny", true, null], "c\t": {}}})", "test");
+  forebay::pool::Entry tree = d.entry("/a");
+  REQUIRE(tree.parts.size() == 2);
+  const auto text = [&](const char* path) { return std::get<std::string>(tree.find(path)->value); };
+  CHECK(std::get<std::uint64_t>(tree.find("b.0")->value) == 1);
+  CHECK(std::get<double>(tree.find("b.1")->value) == -2);
+  CHECK(std::get<double>(tree.find("b.2")->value) == 0.5);
+  CHECK(text("b.3") == "x\\x0ay");
+  CHECK(text("b.4") == "true");
+  CHECK(text("b.5") == "null");
+  CHECK(tree.find("c\\x09")->is_group());
+  CHECK(d.entry("/none").parts.empty());
+  // However deep a document is.
+  const JsonDocument deep(std::string(100'000, '[') + std::string(100'000, ']'), "deep");
+  forebay::pool::Entry bottom = deep.entry("");
+  const forebay::pool::Entry* at = &bottom;
+  std::size_t levels = 0;
+  for (; at->is_group() && !at->parts.empty(); ++levels) at = &at->parts.front();
+  CHECK(levels == 32);
+  CHECK(std::get<std::string>(at->value) == "...");
+}

@@ -3,10 +3,40 @@
 #include <nlohmann/json.hpp>
 
 #include "forebay/pool/error.hpp"
+#include "tools/forebay/output.hpp"
 
 namespace forebay::tools {
 
 using Json = nlohmann::json;
+
+namespace {
+
+/// Below so many levels a tree ends in text, however deep the document is.
+constexpr int kDeepest = 32;
+
+pool::Entry tree_of(const Json& json, std::string name, int levels) {
+  pool::Entry entry{std::move(name), {}, {}};
+  if (json.is_structured() && levels == 0) {
+    entry.value = std::string("...");
+  } else if (json.is_array()) {
+    for (const Json& item : json) {
+      entry.parts.push_back(tree_of(item, std::to_string(entry.parts.size()), levels - 1));
+    }
+  } else if (json.is_object()) {
+    for (const auto& item : json.items()) {
+      entry.parts.push_back(tree_of(item.value(), printable(item.key()), levels - 1));
+    }
+  } else if (json.is_number_unsigned()) {
+    entry.value = json.get<std::uint64_t>();
+  } else if (json.is_number()) {
+    entry.value = json.get<double>();
+  } else {
+    entry.value = json.is_string() ? printable(json.get_ref<const std::string&>()) : json.dump();
+  }
+  return entry;
+}
+
+}  // namespace
 
 struct JsonDocument::Impl {
   Json root;
@@ -77,6 +107,11 @@ bool JsonDocument::is_array(const std::string& pointer) const {
 bool JsonDocument::is_object(const std::string& pointer) const {
   const Json* found = impl_->find(pointer);
   return found != nullptr && found->is_object();
+}
+
+pool::Entry JsonDocument::entry(const std::string& pointer) const {
+  const Json* found = impl_->find(pointer);
+  return found != nullptr ? tree_of(*found, "", kDeepest) : pool::Entry{};
 }
 
 std::string JsonDocument::json(const std::string& pointer) const {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pool/ledger.hpp"
+
 namespace forebay::tools {
 
 /// A parsed JSON text. Every look-up takes a JSON pointer ("/pool/held/current") and answers
@@ -30,6 +32,9 @@ class JsonDocument {
   [[nodiscard]] std::size_t size(const std::string& pointer) const;
   [[nodiscard]] bool is_array(const std::string& pointer) const;
   [[nodiscard]] bool is_object(const std::string& pointer) const;
+  /// What stands there and below as a tree, fit to be printed: whole numbers that are not negative,
+  /// other numbers, and everything else as text without control characters.
+  [[nodiscard]] pool::Entry entry(const std::string& pointer) const;
   /// What stands there as JSON on one line; "null" for nothing.
   [[nodiscard]] std::string json(const std::string& pointer) const;
 

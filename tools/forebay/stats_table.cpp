@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "forebay/pool/error.hpp"
-#include "tools/forebay/output.hpp"
+#include "pool/stats_table.hpp"
 
 namespace forebay::tools {
 namespace {
@@ -18,9 +18,8 @@ constexpr std::string_view kBeside =
     "driver/free_region max_us fragmentation/external fragmentation/external_for "
     "fragmentation/free_in_ranges fragmentation/granule_occupancy slab/tails slab/blocks "
     "buddy/blocks stranded waits p999 max latency_ns/miss miss_path locks debug "
-    "errors/buffer_overrun errors/use_after_free errors/no_host_memory peak_at_s pool/age_s "
-    "pool/map "
-    "pool/map_left_out";
+    "errors/buffer_overrun errors/use_after_free errors/no_host_memory peak_at_s age_s "
+    "map_left_out pool/map pinned/map";
 
 bool may_lack(std::string_view path) {
   for (std::string_view left = kBeside; !left.empty();) {
@@ -94,84 +93,108 @@ class Filler {
   const std::string& name_;
 };
 
-/// The plain values of an object, a line each; objects inside it with their path.
-void append_object(const JsonDocument& document, const std::string& pointer,
-                   const std::string& label, std::string& text) {
-  for (const std::string& key : document.members(pointer)) {
-    const std::string place = pointer + "/" + key;
-    const std::string path = label.empty() ? key : label + "." + key;
-    if (!document.members(place).empty()) {
-      append_object(document, place, path, text);
-      continue;
-    }
-    char line[160];
-    std::snprintf(line, sizeof line, "  %-22s %20s\n", printable(path).c_str(),
-                  printable(document.json(place)).c_str());
-    text += line;
-  }
+const pool::Section& device_memory() {
+  using pool::Unit;
+  static const pool::Section kSection{"device memory",
+                                      {{"bytes", "", Unit::bytes}},
+                                      {{' ', "in use by anybody", "device.used"},
+                                       {'+', "free", "device.free"},
+                                       {'=', "total", "device.total"}}};
+  return kSection;
 }
 
-std::string line(const char* sign, const std::string& label, const std::string& value) {
-  char text[160];
-  std::snprintf(text, sizeof text, "%1s %-22s %20s\n", sign, label.c_str(), value.c_str());
-  return text;
+const std::vector<pool::Section>& beside_the_pool() {
+  static const std::vector<pool::Section> kSections{
+      {"kernel launches",
+       {{"count", ""}},
+       {{' ', "interpreted", "kernels.interpreted_launches"},
+        {'+', "compiled", "kernels.compiled_launches"},
+        {'=', "all", "+"}}},
+      {"expressions ended by", {{"count", ""}}, {{'+', "", "fusion.ends.#"}, {'=', "all", "+"}}}};
+  return kSections;
+}
+
+/// Live blocks by tag and place, where the dump lists them.
+const pool::Section& leaks() {
+  using pool::Unit;
+  static const pool::Section kSection{
+      "live by tag",
+      {{"requested", "bytes", Unit::bytes},
+       {"blocks", "blocks"},
+       {"estimated", "estimated_bytes", Unit::bytes},
+       {"first", "first"},
+       {"last", "last"}},
+      {{'+', "", "leaks.#tag"},
+       {'+', "in quarantine", "pool.debug.quarantined_bytes|pool.debug.quarantined_blocks|||"},
+       {'=', "requested", "pool.requested.current|pool.allocations.live|||"}},
+      Unit::plain,
+      "site"};
+  return kSection;
 }
 
 /// What was dumped, when, and by whom.
-std::string heading(const JsonDocument& document, const pool::PoolStats& stats) {
-  const auto word = [&document](const char* pointer, const char* otherwise) {
-    return printable(document.text(pointer).value_or(otherwise));
+std::string heading(pool::Entry& root) {
+  const auto word = [&root](const char* path, const char* otherwise) -> std::string {
+    pool::Entry* entry = root.find(path);
+    if (entry == nullptr || entry->is_group()) return otherwise;
+    entry->shown = true;
+    if (const auto* count = std::get_if<pool::Count>(&entry->value)) return std::to_string(*count);
+    const auto* text = std::get_if<std::string>(&entry->value);
+    return text != nullptr ? *text : otherwise;
   };
-  std::string text = "device " + word("/device/kind", "unknown") + ":" +
-                     printable(document.json("/device/index")) + " (" +
-                     word("/device/name", "unnamed") + ") at " + word("/time", "an unknown time") +
-                     "\n";
-  if (document.text("/version")) {
-    text += "forebay " + word("/version", "") + ", configuration " +
-            word("/config_hash", "unknown") + "\n";
-  }
-  if (stats.age_s > 0) {
-    char age[64];
-    std::snprintf(age, sizeof age, "%.3f s after the pool was made\n", stats.age_s);
-    text += age;
+  std::string text = "device " + word("device.kind", "unknown") + ":" +
+                     word("device.index", "null") + " (" + word("device.name", "unnamed") +
+                     ") at " + word("time", "an unknown time") + "\n";
+  if (root.find("version") != nullptr) {
+    text += "forebay " + word("version", "") + ", configuration " + word("config_hash", "unknown") +
+            "\n";
   }
   return text;
 }
 
-/// The memory of the device, other processes included; empty where a dump does not tell.
-std::string device_memory(const JsonDocument& document) {
-  const auto total = document.count("/device/total"), free = document.count("/device/free");
-  if (!total || !free || *free > *total) return {};
-  return "device memory                           bytes\n" +
-         line("", "in use by anybody", std::to_string(*total - *free)) +
-         line("+", "free", std::to_string(*free)) + line("=", "total", std::to_string(*total)) +
-         "\n";
+/// What older dumps do not tell of the device's memory.
+void add_used(pool::Entry& root) {
+  pool::Entry* device = root.find("device");
+  if (device == nullptr || device->find("used") != nullptr) return;
+  const pool::Entry* total = device->find("total");
+  const pool::Entry* free = device->find("free");
+  const auto* all = total == nullptr ? nullptr : std::get_if<pool::Count>(&total->value);
+  const auto* left = free == nullptr ? nullptr : std::get_if<pool::Count>(&free->value);
+  if (all == nullptr || left == nullptr || *left > *all) return;
+  const pool::Count used = *all - *left;
+  device->parts.push_back({"used", used, {}});
 }
 
-/// Live blocks by tag and place, the largest groups, where the dump lists them.
-std::string leaks(const JsonDocument& document) {
-  constexpr std::size_t kShown = 20;
-  const std::size_t groups = document.size("/leaks");
-  if (groups == 0) return {};
-  std::string text = "\nlive by tag                     bytes requested\n";
-  std::uint64_t rest = 0, all = 0;
-  for (std::size_t i = 0; i < groups; ++i) {
-    const std::string place = "/leaks/" + std::to_string(i);
-    const std::uint64_t bytes = document.count(place + "/bytes").value_or(0);
-    all += bytes;
-    if (i < kShown) {
-      const std::string tag = printable(document.text(place + "/tag").value_or("unnamed"));
-      text += line("+", tag, std::to_string(bytes));
-      const auto site = document.text(place + "/site/0");
-      if (site) text += "      at " + printable(*site) + "\n";
+/// What a newer forebay wrote about a pool, and this one does not know.
+void add_unknown(const pool::Entry& written, pool::Entry& known) {
+  for (std::size_t i = 0; i < written.parts.size(); ++i) {
+    const pool::Entry& part = written.parts[i];
+    auto same = known.parts.begin() + static_cast<std::ptrdiff_t>(i);
+    // Parts of lists have their index for a name.
+    if (i >= known.parts.size() || same->name != part.name) {
+      same = std::find_if(known.parts.begin(), known.parts.end(),
+                          [&](const pool::Entry& entry) { return entry.name == part.name; });
+    }
+    if (same == known.parts.end()) {
+      known.parts.push_back(part);
     } else {
-      rest += bytes;
+      add_unknown(part, *same);
     }
   }
-  if (groups > kShown) {
-    text += line("+", std::to_string(groups - kShown) + " more", std::to_string(rest));
+}
+
+pool::PoolStats read_pool(const JsonDocument& document, const std::string& pointer,
+                          const std::string& name) {
+  pool::PoolStats stats;
+  Filler(document, name).fill(pointer, stats);
+  if (document.json(pointer + "/fragmentation/free_in_ranges") == "null") {
+    stats.fragmentation.free_in_ranges = stats.free.current;  // from before the places were told
+    pool::PoolStats derived = stats;
+    pool::derive(derived);
+    stats.fragmentation.external = derived.fragmentation.external;
+    stats.fragmentation.external_for = derived.fragmentation.external_for;
   }
-  return text + line("=", "requested", std::to_string(all));
+  return stats;
 }
 
 }  // namespace
@@ -183,21 +206,16 @@ pool::PoolStats read_pool_stats(const JsonDocument& document, const std::string&
                 (schema.empty() ? "it has no text at /schema" : "/schema is '" + schema + "'") +
                 "; 'forebay bench cold-start --stats FILE' makes one");
   }
-  pool::PoolStats stats;
-  Filler(document, name).fill("/pool", stats);
-  if (document.json("/pool/fragmentation/free_in_ranges") == "null") {
-    stats.fragmentation.free_in_ranges = stats.free.current;  // from before the places were told
-    pool::PoolStats derived = stats;
-    pool::derive(derived);
-    stats.fragmentation.external = derived.fragmentation.external;
-    stats.fragmentation.external_for = derived.fragmentation.external_for;
-  }
-  return stats;
+  return read_pool(document, "/pool", name);
 }
 
 std::string check_document(const JsonDocument& document, const std::string& name) {
   const pool::PoolStats stats = read_pool_stats(document, name);
   if (std::string lie = pool::check_identities(stats); !lie.empty()) return lie;
+  if (document.json("/pinned") != "null") {
+    const std::string lie = pool::check_identities(read_pool(document, "/pinned", name));
+    if (!lie.empty()) return "of pinned memory: " + lie;
+  }
   const auto count = [&](const std::string& pointer) {
     const auto found = document.count(pointer);
     if (!found) {
@@ -241,12 +259,26 @@ std::string check_document(const JsonDocument& document, const std::string& name
 
 std::string stats_table(const JsonDocument& document, const std::string& name) {
   const pool::PoolStats stats = read_pool_stats(document, name);
-  std::string text = heading(document, stats) + "\n" + device_memory(document) +
-                     pool::to_table(stats) + leaks(document);
-  for (const char* part : {"kernels", "fusion", "autograd"}) {
-    text += std::string("\n") + part + "\n";
-    append_object(document, std::string("/") + part, "", text);
+  pool::Entry root = document.entry("");
+  add_used(root);
+  std::string text = heading(root) + "\n" + pool::lay_out(root, device_memory());
+  const auto table_of = [&](const char* part, const pool::PoolStats& of) {
+    pool::Entry entries = pool::entries_of(of);
+    entries.name = part;
+    add_unknown(*root.find(part), entries);
+    text += pool::to_table(entries, of);
+    *root.find(part) = std::move(entries);
+  };
+  table_of("pool", stats);
+  if (root.find("pinned") != nullptr) {
+    text += "== pinned host memory ==\n\n";
+    table_of("pinned", read_pool(document, "/pinned", name));
+    text += "== beside the pools ==\n\n";
   }
+  for (const pool::Section& section : beside_the_pool()) text += pool::lay_out(root, section);
+  const std::string live = pool::lay_out(root, leaks());
+  text += pool::lay_out_rest(root, "dump") + live;
+  text.pop_back();  // the empty line at its end
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "forebay/pool/error.hpp"
+#include "forebay/pool/ladder.hpp"
 #include "forebay/pool/leaks.hpp"
 #include "forebay/pool/memory_source.hpp"
 #include "forebay/pool/memory_tools.hpp"
@@ -45,10 +46,6 @@ enum class MisusePolicy : std::uint8_t { log, abort };
 
 /// Pooled, or each allocation a driver allocation of its own, so that a memory checker sees bounds.
 enum class PoolMode : std::uint8_t { pooled, passthrough };
-
-/// What a pool tries first when neither the stream's own nor common memory serves a request: adding
-/// memory, or making the stream wait for what other streams have freed.
-enum class MissPolicy : std::uint8_t { map_first, steal_first };
 
 /// What a pool is made of: handles that are mapped where they are needed, or whole regions.
 enum class PoolBacking : std::uint8_t { vmm, malloc };
@@ -91,7 +88,7 @@ struct PoolConfig {
   std::uint32_t point_every_frees = 64;
   std::uint32_t wait_limit_ms = 10'000;  ///< after so long no further wait for pending frees begins
   std::uint32_t latency_sample = 64;     ///< one operation in so many is timed; 0: none
-  MissPolicy on_miss = MissPolicy::map_first;
+  Ladder ladder = default_ladder();      ///< what is tried, in this order, when no search helps
   std::size_t trace_ring_bytes = 0;  ///< of the ring that records what the pool is asked; 0: none
   PoolMode mode = PoolMode::pooled;
   PoolBacking backing = PoolBacking::vmm;  ///< malloc where the source has no virtual memory
