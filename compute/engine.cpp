@@ -137,9 +137,7 @@ std::vector<NodeRef> Engine::upload(std::span<const HostArray> arrays, const Dim
     Backend& backend;
     const Stream& work;
     const Stream& stream;
-    ~Join() {
-      if (stream.id() != work.id()) backend.join(work, stream);
-    }
+    ~Join() { backend.join(work, stream); }
   } const join{backend(), work, stream};
   for (const HostArray& array : arrays) {
     nodes.push_back(Node::view(device_, *this, shape, type, allocate(numel, type, &stream),

@@ -8,13 +8,15 @@ namespace forebay {
 namespace {
 
 // The target's own type is kept only where its category holds the result.
-void write(const char* what, const Tensor& target, const Tensor& result) {
+void write(const char* what, const Tensor& target, Tensor result) {
   if (category_of(result.dtype()) > category_of(target.dtype())) {
     throw ShapeError(std::string(what) + ": a result of " + std::string(to_string(result.dtype())) +
                      " does not fit into " + std::string(to_string(target.dtype())) + " " +
                      to_string(target.shape()));
   }
-  assign(target, result.to(target.dtype()));
+  // Nobody else holds the result in its own type, so it is never stored in that.
+  result = result.to(target.dtype());
+  assign(target, result);
 }
 
 }  // namespace

@@ -73,12 +73,6 @@ void RecordingBackend::matmul(const MatmulArgs& args, const Stream& /*stream*/) 
   calls_.add([&inner = inner_, args](const Stream& stream) { inner.matmul(args, stream); });
 }
 
-void RecordingBackend::upload(const void* /*source*/, DType /*source_type*/, void* /*target*/,
-                              DType /*target_type*/, std::size_t /*count*/,
-                              const Stream& /*stream*/) {
-  refuse("an upload");
-}
-
 void RecordingBackend::upload_many(std::span<const Upload> /*uploads*/, const Stream& /*stream*/) {
   refuse("uploads");
 }

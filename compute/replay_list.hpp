@@ -36,8 +36,6 @@ class RecordingBackend final : public Backend {
     return executors_;
   }
   void matmul(const MatmulArgs& args, const Stream& stream) override;
-  void upload(const void* source, DType source_type, void* target, DType target_type,
-              std::size_t count, const Stream& stream) override;
   void upload_many(std::span<const Upload> uploads, const Stream& stream) override;
   void download(const void* source, void* target, std::size_t bytes, const Stream& stream) override;
   void copy(const void* source, void* target, std::size_t bytes, const Stream& stream) override;

@@ -8,7 +8,9 @@ constexpr const char* kAbsent =
     "this build has no CUDA support: it was built without CUDA's headers";
 }
 
-std::vector<DeviceReport> list_devices() { return {DeviceReport{"cuda", "", false, kAbsent}}; }
+std::vector<DeviceReport> list_devices(Detail /*detail*/) {
+  return {DeviceReport{"cuda", "", false, kAbsent}};
+}
 
 std::shared_ptr<Device> open_device(int, const Config&) { throw DeviceError(kAbsent); }
 

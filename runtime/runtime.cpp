@@ -71,7 +71,8 @@ std::string usable(const std::vector<DeviceReport>& cuda) {
 }  // namespace
 
 Runtime Runtime::create(const Config& config) {
-  return Impl::make(config, {cuda::list_devices, cuda::open_device});
+  return Impl::make(config, {[] { return cuda::list_devices(); }, cuda::open_device,
+                             [] { return cuda::list_devices(cuda::Detail::compiler); }});
 }
 
 Device& Runtime::device(std::string_view id) { return impl_->device(id); }
@@ -176,7 +177,7 @@ std::string Runtime::Impl::resolve(std::string_view id) const {
 std::vector<DeviceReport> Runtime::Impl::devices() const {
   require_open();
   std::vector<DeviceReport> reports{host_report()};
-  for (DeviceReport& report : platform_.list()) reports.push_back(std::move(report));
+  for (DeviceReport& report : platform_.describe()) reports.push_back(std::move(report));
   return reports;
 }
 

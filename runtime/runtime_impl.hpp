@@ -19,6 +19,7 @@ namespace forebay {
 struct Platform {
   std::function<std::vector<DeviceReport>()> list;
   std::function<std::shared_ptr<Device>(int index, const Config& config)> open;
+  std::function<std::vector<DeviceReport>()> describe = list;  ///< the same for people to read
 };
 
 /// Owns the devices of a Runtime.

@@ -78,8 +78,10 @@ class CudaBackend final : public compute::Backend {
       upload_many(
           std::vector<Upload>(2 * std::max<std::size_t>(ring.ring_bytes / zeros.size(), 1), piece),
           stream);
+      for (std::size_t i = 0; i < ring.ring_bytes / zeros.size(); i += 4) {
+        ring_.upload({&piece, 1}, stream);  // the slots of small ones
+      }
     } catch (...) {
-      stream.synchronize();
       memory.deallocate(block, stream.id());
       throw;
     }
@@ -94,11 +96,6 @@ class CudaBackend final : public compute::Backend {
     matmul_.run(args, stream);
   }
 
-  void upload(const void* source, DType source_type, void* target, DType target_type,
-              std::size_t count, const Stream& stream) override {
-    const Upload one{source, source_type, target, target_type, count};
-    ring_.upload({&one, 1}, stream);
-  }
   void upload_many(std::span<const Upload> uploads, const Stream& stream) override {
     ring_.upload(uploads, stream);
   }

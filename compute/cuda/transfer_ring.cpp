@@ -23,10 +23,15 @@ std::size_t slot_count(const UploadConfig& config) {
   return std::max<std::size_t>(config.ring_bytes / config.chunk_bytes, 1);
 }
 
+/// Of so many slots, those that small transfers use.
+std::size_t small_slots(std::size_t count) { return std::max<std::size_t>(count / 4, 1); }
+
 unsigned team_size(const UploadConfig& config) {
   const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
   const unsigned wanted = config.threads == 0 ? std::min(kDefaultThreads, cores) : config.threads;
-  return static_cast<unsigned>(std::min<std::size_t>(wanted, slot_count(config)));
+  const std::size_t slots = slot_count(config);
+  const std::size_t large = slots == 1 ? 1 : slots - small_slots(slots);
+  return static_cast<unsigned>(std::min<std::size_t>(wanted, large));
 }
 
 }  // namespace
@@ -119,10 +124,11 @@ void TransferRing::mark(Slot& slot, const Stream& stream) {
   slot.pending = true;
 }
 
-TransferRing::Slot& TransferRing::next_slot() noexcept {
-  Slot& slot = slots_[next_];
-  next_ = (next_ + 1) % slots_.size();
-  return slot;
+std::span<TransferRing::Slot> TransferRing::slots_for(bool large) noexcept {
+  const std::span<Slot> all(slots_);
+  if (all.size() == 1) return all;
+  const std::size_t small = small_slots(all.size());
+  return large ? all.subspan(small) : all.first(small);
 }
 
 void TransferRing::send(Slot& slot, const Backend::Upload& piece, const Stream& stream) {
@@ -163,11 +169,13 @@ void TransferRing::move(std::span<const Backend::Upload> transfers, const Stream
   for (const Backend::Upload& transfer : transfers) {
     bytes += transfer.count * size_of(transfer.target_type);
   }
-  const bool alone = bytes <= kTeamBytes || team_.size() == 1;
+  const bool large = bytes > kTeamBytes;
+  const bool alone = !large || team_.size() == 1;
+  const std::span<Slot> slots = slots_for(large);
   Pieces pieces(transfers, alone ? chunk_bytes_ : team_piece(bytes));
   if (alone) {
     Backend::Upload piece;
-    while (pieces.next(piece)) move(next_slot(), piece, stream);
+    while (pieces.next(piece)) move(slots[next_++ % slots.size()], piece, stream);
     return;
   }
   team_.run([&](unsigned member) {
@@ -176,8 +184,8 @@ void TransferRing::move(std::span<const Backend::Upload> transfers, const Stream
     try {
       Backend::Upload piece;
       for (std::size_t i = member; pieces.next(piece); i += team_.size()) {
-        if (i >= slots_.size()) i = member;
-        move(slots_[i], piece, stream);
+        if (i >= slots.size()) i = member;
+        move(slots[i], piece, stream);
       }
     } catch (...) {
       pieces.stop();
@@ -197,7 +205,8 @@ void TransferRing::download_small(const void* source, void* target, std::size_t 
   device_.make_current();
   const RelaxedCapture relaxed(device_.api());
   prepare();
-  std::byte* const memory = acquire(next_slot());
+  const std::span<Slot> slots = slots_for(false);
+  std::byte* const memory = acquire(slots[next_++ % slots.size()]);
   const auto queue = native(stream);
   check(
       device_.api(),

@@ -16,11 +16,12 @@ namespace forebay::cuda {
 /// The ring is cut into slots of `upload.chunk_bytes`. Large transfers are cut into pieces of a
 /// slot's size: each thread of the team takes the next piece, fills one of its own slots
 /// (converting on the way) and enqueues the copy, while the copies of earlier slots are under way.
-/// Small ones are done by the caller alone.
+/// Small ones are done by the caller alone, through slots that no large one uses: their copies may
+/// be on a stream with much before them, for which a large one shall not wait.
 ///
 /// Thread safety: none; the backend's calls are serialised.
 /// Invariants: a slot is written or read by the host only while no copy of it is under way; member
-/// t of the team uses slots t, t + size, t + 2 size …, and the caller alone uses any. Cost:
+/// t of the team uses slots t, t + size, t + 2 size … of those for large transfers. Cost:
 /// `upload.ring_bytes` of the pinned pool and one event a slot, from the first transfer on.
 class TransferRing {
  public:
@@ -54,7 +55,9 @@ class TransferRing {
   std::byte* acquire(Slot& slot);
   /// To be called once a copy of the slot is enqueued on `stream`.
   void mark(Slot& slot, const Stream& stream);
-  Slot& next_slot() noexcept;
+  /// The slots of large transfers, or of small ones, a quarter; all of them where there is only
+  /// one.
+  [[nodiscard]] std::span<Slot> slots_for(bool large) noexcept;
   void send(Slot& slot, const compute::Backend::Upload& piece, const Stream& stream);
   void fetch(Slot& slot, const compute::Backend::Upload& piece, const Stream& stream);
   [[nodiscard]] std::size_t team_piece(std::size_t bytes) const noexcept;
@@ -67,7 +70,7 @@ class TransferRing {
   compute::WorkerTeam team_;
   void* ring_ = nullptr;
   std::vector<Slot> slots_;
-  std::size_t next_ = 0;  ///< the slot that the caller alone takes next
+  std::size_t next_ = 0;  ///< counts the slots that were taken without the team
 };
 
 }  // namespace forebay::cuda

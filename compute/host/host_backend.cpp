@@ -44,12 +44,6 @@ class HostBackend final : public Backend {
                 0.0F, args.c, static_cast<int>(args.n));
   }
 
-  void upload(const void* source, DType source_type, void* target, DType target_type,
-              std::size_t count, const Stream& stream) override {
-    const Upload upload{source, source_type, target, target_type, count};
-    upload_many({&upload, 1}, stream);
-  }
-
   void upload_many(std::span<const Upload> uploads, const Stream& /*stream*/) override {
     for (const Upload& upload : uploads) convert(upload);
   }

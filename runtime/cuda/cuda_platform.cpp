@@ -30,7 +30,7 @@ std::shared_ptr<const driver::CudaApi> driver_api() {
 /// How programs run at first, and how without a compiler.
 #ifdef FOREBAY_HAVE_INTERPRETER
 constexpr const char* kTiers = "";
-constexpr const char* kWithoutCompiler = "programs stay interpreted: ";
+constexpr const char* kWithoutCompiler = "programs are interpreted: ";
 #else
 constexpr const char* kTiers = "; built without nvcc, so programs wait for NVRTC at first";
 constexpr const char* kWithoutCompiler = "no program runs: ";
@@ -53,7 +53,7 @@ DeviceReport report(const driver::CudaApi& api, int index, const std::string& co
     line.usable = true;
     line.detail = gibibytes(info.total_bytes) + ", " + info.architecture + ", " +
                   std::to_string(info.multiprocessors) + " multiprocessors, driver for CUDA " +
-                  version_text(api.version) + ", " + compiler;
+                  version_text(api.version) + (compiler.empty() ? "" : ", ") + compiler;
   } catch (const Error& error) {
     line.detail = error.what();
   }
@@ -70,13 +70,14 @@ std::string describe_compiler(int driver_version) {
   }
 }
 
-std::vector<DeviceReport> list_devices() {
+std::vector<DeviceReport> list_devices(Detail detail) {
   try {
     const auto api = driver_api();
     int count = 0;
     check(*api, api->cuDeviceGetCount(&count), "cuDeviceGetCount");
     std::vector<DeviceReport> devices;
-    const std::string compiler = count > 0 ? describe_compiler(api->version) : "";
+    const bool asked = detail == Detail::compiler && count > 0;
+    const std::string compiler = asked ? describe_compiler(api->version) : "";
     for (int index = 0; index < count; ++index) {
       devices.push_back(report(*api, index, compiler));
     }

@@ -135,14 +135,12 @@ class PlainBackend final : public Backend {
       }
     }
   }
-  void upload(const void* source, DType from, void* target, DType to, std::size_t count,
-              const Stream& /*stream*/) override {
-    if (from != to) throw Error("the plain backend converts nothing on the way");
-    std::memcpy(target, source, count * size_of(to));
-  }
-  void upload_many(std::span<const Upload> uploads, const Stream& stream) override {
+  void upload_many(std::span<const Upload> uploads, const Stream& /*stream*/) override {
     for (const Upload& u : uploads) {
-      upload(u.source, u.source_type, u.target, u.target_type, u.count, stream);
+      if (u.source_type != u.target_type) {
+        throw Error("the plain backend converts nothing on the way");
+      }
+      std::memcpy(u.target, u.source, u.count * size_of(u.target_type));
     }
   }
   void download(const void* source, void* target, std::size_t bytes,

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "forebay/compute/math.hpp"
+#include "forebay/compute/in_place.hpp"
 #include "forebay/compute/shaping.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tests/support/catch.hpp"

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "forebay/compute/math.hpp"
+#include "forebay/compute/in_place.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;

@@ -75,11 +75,6 @@ class ScriptedBackend final : public compute::Backend {
   void matmul(const compute::MatmulArgs& /*args*/, const Stream& /*stream*/) override {
     throw Error("this backend multiplies no matrices");
   }
-  void upload(const void* source, DType source_type, void* target, DType target_type,
-              std::size_t count, const Stream& stream) override {
-    const Upload upload{source, source_type, target, target_type, count};
-    upload_many({&upload, 1}, stream);
-  }
   void upload_many(std::span<const Upload> uploads, const Stream& /*stream*/) override {
     for (const Upload& u : uploads) std::memcpy(u.target, u.source, u.count * 4);
   }

@@ -390,9 +390,9 @@ std::string TypedGame::play(int steps) {
              to_string(value.tensor.shape()) + ", not " + what;
     const auto got = value.tensor.to(DType::f64).to_host<double>();
     for (std::size_t k = 0; k < got.size(); ++k) {
-      if (got[k] == value.numbers[k] || (std::isnan(got[k]) && std::isnan(value.numbers[k]))) {
-        continue;
-      }
+      const double wanted = value.numbers[k];
+      if (std::isnan(got[k]) && std::isnan(wanted)) continue;
+      if (got[k] == wanted && std::signbit(got[k]) == std::signbit(wanted)) continue;
       return what + ", element " + std::to_string(k) + ": " + std::to_string(got[k]) + ", not " +
              std::to_string(value.numbers[k]);
     }

@@ -29,11 +29,6 @@ class CountingBackend final : public compute::Backend {
     ++calls_.products;
     inner_->matmul(args, stream);
   }
-  void upload(const void* source, DType source_type, void* target, DType target_type,
-              std::size_t count, const Stream& stream) override {
-    ++calls_.uploads;
-    inner_->upload(source, source_type, target, target_type, count, stream);
-  }
   void upload_many(std::span<const Upload> uploads, const Stream& stream) override {
     calls_.uploads += uploads.size();
     inner_->upload_many(uploads, stream);

@@ -67,8 +67,8 @@ TEST_CASE("with --detail the statistics have the map and what is live, and they 
   const Outcome table = run_forebay({"stats", file});
   INFO(table.err);
   CHECK(table.code == 0);
-  CHECK(table.out.find("\nmap ") != std::string::npos);
-  CHECK(run_forebay({"stats", plain_file}).out.find("\nmap ") == std::string::npos);
+  CHECK(table.out.find("\nmap: nothing listed") == std::string::npos);
+  CHECK(run_forebay({"stats", plain_file}).out.find("\nmap: nothing listed") != std::string::npos);
 }
 
 TEST_CASE("every format replays, on the host as well and with stamps") {

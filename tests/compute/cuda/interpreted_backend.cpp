@@ -55,10 +55,6 @@ class InterpretedBackend final : public Backend {
   void matmul(const compute::MatmulArgs& args, const Stream& stream) override {
     host_->matmul(args, stream);
   }
-  void upload(const void* source, DType source_type, void* target, DType target_type,
-              std::size_t count, const Stream& stream) override {
-    host_->upload(source, source_type, target, target_type, count, stream);
-  }
   void upload_many(std::span<const Upload> uploads, const Stream& stream) override {
     host_->upload_many(uploads, stream);
   }

@@ -48,7 +48,7 @@ TEST_CASE("large uploads have a stream of their own unless the configuration say
   const Stream own = uploads.choose(kMiB + 1, cuda.stream);
   CHECK(own.id() != cuda.stream.id());
   CHECK(uploads.choose(100 * kMiB, cuda.stream).id() == own.id());
-  CHECK(cuda.device->counters().events == events + 1);
+  CHECK(cuda.device->counters().events == events + 3);
 }
 
 TEST_CASE("no upload has a stream of its own where the configuration says so") {
@@ -123,9 +123,54 @@ TEST_CASE("an upload that fails leaves nothing behind, and where joining fails t
   CHECK_THROWS_AS(upload(cuda, numbers), DriverError);
   cuda.driver.heal();
   CHECK(cuda.live_blocks() == live);
-  cuda.driver.fail("cuStreamWaitEvent", 1, CUDA_ERROR_OUT_OF_MEMORY);
-  const compute::NodeRef node = upload(cuda, numbers);
-  cuda.driver.heal();
+}
+
+TEST_CASE("where a join cannot be enqueued the host waits") {
+  for (const char* call : {"cuEventRecord", "cuStreamWaitEvent"}) {
+    INFO(call);
+    FakeCuda cuda;
+    cuda::UploadStream uploads(*cuda.device);
+    const Stream own = uploads.choose(2 * kMiB, cuda.stream);
+    auto* const words = cuda.allocate<std::uint32_t>(16);
+    words[0] = 1;
+    cuda.driver.hold(native(own));
+    REQUIRE(cuda.driver.api()->cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(words), 2, 16,
+                                                native(own)) == CUDA_SUCCESS);
+    cuda.driver.fail(call, 1, CUDA_ERROR_OUT_OF_MEMORY);
+    uploads.join(cuda.stream, own);
+    cuda.driver.heal();
+    CHECK(words[0] == 2);
+  }
+}
+
+TEST_CASE("a large upload does not wait for small ones that stand behind other work") {
+  FakeCuda cuda(with_ring(true));
+  const std::vector<std::int32_t> numbers = counted(3 * kMiB);
+  const std::vector<std::int32_t> few = counted(100);
+  (void)upload(cuda, numbers);
+  cuda.driver.hold(native(cuda.stream));
+  const compute::NodeRef small = upload(cuda, few);
+  const compute::NodeRef large = upload(cuda, numbers);
   CHECK(std::equal(numbers.begin(), numbers.end(),
-                   static_cast<const std::int32_t*>(node->address())));
+                   static_cast<const std::int32_t*>(large->address())));
+  cuda.driver.let_go(native(cuda.stream));
+  cuda.stream.synchronize();
+  CHECK(std::equal(few.begin(), few.end(), static_cast<const std::int32_t*>(small->address())));
+}
+
+TEST_CASE("uploads run ahead of the work by a bounded amount") {
+  FakeCuda cuda(with_ring(true));
+  cuda::UploadStream uploads(*cuda.device);
+  auto* const words = cuda.allocate<std::uint32_t>(16);
+  words[0] = 0;
+  // Each step is an upload of more than the ring and then work, which only a wait lets run.
+  for (std::uint32_t step = 1; step <= 20; ++step) {
+    INFO("step " << step);
+    (void)uploads.choose(3 * kMiB, cuda.stream);
+    CHECK(words[0] + 2 >= step - 1);
+    cuda.driver.hold(native(cuda.stream));
+    REQUIRE(cuda.driver.api()->cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(words), step, 16,
+                                                native(cuda.stream)) == CUDA_SUCCESS);
+  }
+  CHECK(words[0] < 20);
 }

@@ -115,11 +115,7 @@ class Backend {
   virtual bool prepare(std::chrono::milliseconds /*limit*/) { return true; }
 
   virtual void matmul(const MatmulArgs& args, const Stream& stream) = 0;
-  /// `count` elements from pageable host memory to the device, converted on the way. When it
-  /// returns, `source` may be changed; the device's copy may still be under way on `stream`.
-  virtual void upload(const void* source, DType source_type, void* target, DType target_type,
-                      std::size_t count, const Stream& stream) = 0;
-  /// Several uploads at once, so that their staging overlaps.
+  /// `count` elements from pageable host memory to the device, converted on the way.
   struct Upload {
     const void* source;
     DType source_type;
@@ -127,14 +123,23 @@ class Backend {
     DType target_type;
     std::size_t count;
   };
+  /// Several at once, so that their staging overlaps. When it returns, the sources may be changed;
+  /// the device's copies may still be under way on `stream`.
   virtual void upload_many(std::span<const Upload> uploads, const Stream& stream) = 0;
+  /// One alone.
+  void upload(const void* source, DType source_type, void* target, DType target_type,
+              std::size_t count, const Stream& stream) {
+    const Upload one{source, source_type, target, target_type, count};
+    upload_many({&one, 1}, stream);
+  }
   /// The stream on which `bytes` are to be uploaded, into memory of that stream, for work that goes
-  /// on on `stream`: another one where the copies then pass by what is enqueued there already.
-  /// `join` follows.
+  /// on on `stream`: another one where the copies then pass by what is enqueued there already. May
+  /// wait, so that not ever more uploads run ahead of the work. `join` follows. Throws DriverError.
   [[nodiscard]] virtual Stream upload_stream(std::size_t /*bytes*/, const Stream& stream) {
     return stream;
   }
-  /// What is enqueued on `stream` from now on comes after what `other` was given so far.
+  /// What is enqueued on `stream` from now on comes after what `other` was given so far, which the
+  /// host waits for where the device cannot. Nothing for a stream and itself.
   virtual void join(const Stream& /*stream*/, const Stream& /*other*/) noexcept {}
   /// Waits for `stream` and copies `bytes` to the host.
   virtual void download(const void* source, void* target, std::size_t bytes,

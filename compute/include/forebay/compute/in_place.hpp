@@ -79,11 +79,11 @@ void bitwise_xor_(const Tensor& target, const Tensor& value);
 void bitwise_xor_(const Tensor& target, Scalar value);
 void bitwise_not_(const Tensor& target);
 
-// These do not read the old elements.
+// Values for the target are cast to its type whatever theirs is, as `to` does.
 void fill_(const Tensor& target, Scalar value);
 /// `value` where `mask` is not 0.
 void masked_fill_(const Tensor& target, const Tensor& mask, Scalar value);
-/// The elements of `value`, broadcast and cast whatever its type.
+/// The elements of `value`, broadcast.
 void copy_(const Tensor& target, const Tensor& value);
 /// The numbers of `random_uniform` and `random_normal` with `key`. ShapeError unless f32 or f64.
 void uniform_(const Tensor& target, std::uint64_t key);
