@@ -16,7 +16,7 @@ case $how in
     targets=(use_pool use_runtime use_compute use_nn) ;;
   tree)
     arguments=(-DFOREBAY_SOURCE="$forebay" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
-               -DCMAKE_UNITY_BUILD=ON)
+               -DCMAKE_UNITY_BUILD=ON -DFOREBAY_UNITY=ON)
     targets=(use_pool) ;;
 esac
 cmake -G Ninja -S "$here" -B "$work/build" "${arguments[@]}" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

@@ -24,10 +24,10 @@ constexpr T by_build(T usual, T addresses, T threads) {
 }
 
 /// Operations of one seed of a random test: `usual`, `sanitised` in a sanitised build, a quarter of
-/// that for threads, and 10^6 where FOREBAY_LONG_TESTS is set.
+/// that for threads if it is many, and 10^6 where FOREBAY_LONG_TESTS is set.
 inline std::size_t operations(std::size_t usual, std::size_t sanitised) {
   if (std::getenv("FOREBAY_LONG_TESTS") != nullptr) return 1'000'000;
-  return by_build(usual, sanitised, sanitised / 4);
+  return by_build(usual, sanitised, sanitised < 4'000 ? sanitised : sanitised / 4);
 }
 
 }  // namespace forebay::pool::test
