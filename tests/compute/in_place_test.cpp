@@ -191,3 +191,30 @@ TEST_CASE("what does not fit into the target is refused, and the target stays") 
   add_(whole, 41);
   CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{42, 43});
 }
+
+TEST_CASE("a result of another type is stored in the target's alone") {
+  const Host host;
+  const Tensor narrow = from_host<float>(std::vector<float>{1, 2, 3}, {3}, host.device, DType::f16);
+  const Tensor update = host.f32({0.25F, 0.5F, 1});
+  narrow.eval();
+  const auto taken = [&] { return host.device.pool().stats().allocations.total; };
+  const std::uint64_t before = taken();
+  add_(narrow, update);
+  logical_and_(update, narrow);
+  CHECK(taken() == before);
+  CHECK(narrow.to(DType::f32).to_host<float>() == std::vector<float>{1.25F, 2.5F, 4});
+  CHECK(update.to_host<float>() == std::vector<float>{1, 1, 1});
+}
+
+TEST_CASE("numbers that fill are cast, and bits are set by numbers") {
+  const Host host;
+  const Tensor whole = host.i32({1, 2, 4});
+  bitwise_or_(whole, 1);
+  CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{1, 3, 5});
+  bitwise_xor_(whole, 7);
+  CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{6, 4, 2});
+  masked_fill_(whole, host.i32({0, 1, 0}), 2.5);
+  CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{6, 2, 2});
+  fill_(whole, -2.5);
+  CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{-2, -2, -2});
+}

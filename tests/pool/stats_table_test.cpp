@@ -12,22 +12,12 @@
 #include "tests/support/table_sums.hpp"
 
 using namespace forebay::pool;
+using forebay::pool::test::busy_stats;
 using forebay::pool::test::World;
 using forebay::test::check_sums;
 using forebay::test::has_token;
 
 namespace {
-
-PoolStats busy_pool(std::size_t map_ranges) {
-  World world;
-  std::vector<void*> blocks;
-  for (const std::size_t bytes : {std::size_t{1000}, 200 * kKiB, 3 * kMiB, std::size_t{2000}}) {
-    blocks.push_back(world.pool.allocate(bytes, 1));
-    blocks.push_back(world.pool.allocate(bytes, 2));
-  }
-  for (std::size_t i = 0; i < blocks.size(); i += 3) world.pool.deallocate(blocks[i], 1 + i % 2);
-  return world.pool.detailed_stats(map_ranges);
-}
 
 /// Gives each value of a struct one that no other has, and keeps the forms in which it may stand in
 /// a table, by path.
@@ -97,7 +87,7 @@ TEST_CASE("every value of a pool's statistics has its place in the table") {
 }
 
 TEST_CASE("what only a newer program knows of a pool has its place in the table, too") {
-  const PoolStats stats = busy_pool(0);
+  const PoolStats stats = busy_stats(0);
   Entry entries = entries_of(stats);
   entries.find("locks")->parts.push_back({"cellar", {}, {{"count", Count{4711}, {}}}});
   entries.parts.push_back({"weather", {}, {{"rain_us", Count{815'000}, {}}}});
@@ -110,7 +100,7 @@ TEST_CASE("what only a newer program knows of a pool has its place in the table,
 
 TEST_CASE("the lines of the table add up") {
   const bool with_map = GENERATE(false, true);
-  const std::string table = to_table(busy_pool(with_map ? 1000 : 0));
+  const std::string table = to_table(busy_stats(with_map ? 1000 : 0));
   INFO(table);
   const forebay::test::TableSums sums = check_sums(table);
   CHECK(sums.wrong == "");
@@ -132,7 +122,7 @@ TEST_CASE("a pool that did nothing is told in few lines, none of which is left o
 }
 
 TEST_CASE("the table says when peaks were reached") {
-  PoolStats stats = busy_pool(0);
+  PoolStats stats = busy_stats(0);
   stats.held.peak_at_s = 12345.678;
   const std::string table = to_table(stats);
   CHECK(table.find(" at s ") != std::string::npos);

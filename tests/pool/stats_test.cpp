@@ -17,6 +17,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace forebay::pool;
+using forebay::pool::test::busy_stats;
 using forebay::pool::test::World;
 using nlohmann::json;
 
@@ -75,17 +76,6 @@ std::string missing(const json& expected, const json& actual, const std::string&
   return {};
 }
 
-PoolStats busy(std::size_t map_ranges = 0) {
-  World world;
-  std::vector<void*> blocks;
-  for (const std::size_t bytes : {std::size_t{1000}, 200 * kKiB, 3 * kMiB, std::size_t{2000}}) {
-    blocks.push_back(world.pool.allocate(bytes, 1));
-    blocks.push_back(world.pool.allocate(bytes, 2));
-  }
-  for (std::size_t i = 0; i < blocks.size(); i += 3) world.pool.deallocate(blocks[i], 1 + i % 2);
-  return world.pool.detailed_stats(map_ranges);
-}
-
 /// Until the clock of the peaks has moved.
 void wait_a_tick() {
   const std::int64_t begin = CoarseClock::now();
@@ -100,11 +90,11 @@ TEST_CASE("the JSON of a pool has every key of the contract, used or not") {
         "/fragmentation/free_below/2097152 is missing");
   World idle;
   CHECK(missing(example, json::parse(to_json(idle.pool.stats())), "") == "");
-  CHECK(missing(example, json::parse(to_json(busy())), "") == "");
+  CHECK(missing(example, json::parse(to_json(busy_stats())), "") == "");
 }
 
 TEST_CASE("the JSON says what the struct says") {
-  const PoolStats stats = busy();
+  const PoolStats stats = busy_stats();
   const json document = json::parse(to_json(stats));
   CHECK(document["requested"]["current"] == stats.requested.current);
   CHECK(document["streams"].size() == 2);
@@ -148,7 +138,7 @@ TEST_CASE("a peak has the date at which it was reached, whoever asks later") {
 }
 
 TEST_CASE("merged peaks have the later date, and ranges of two pools stay apart") {
-  PoolStats one = busy(1000);
+  PoolStats one = busy_stats(1000);
   PoolStats two = one;
   one.age_s = 50;
   one.held.peak_at_s = 30;
@@ -165,8 +155,8 @@ TEST_CASE("merged peaks have the later date, and ranges of two pools stay apart"
 }
 
 TEST_CASE("merging adds, keeps the larger, and joins classes of the same size") {
-  PoolStats one = busy();
-  const PoolStats two = busy();
+  PoolStats one = busy_stats();
+  const PoolStats two = busy_stats();
   const Count requested = one.requested.current;
   const std::size_t classes = one.slab.classes.size();
   const Count used = one.slab.classes[0].used;

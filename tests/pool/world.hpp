@@ -8,6 +8,7 @@
 
 #include "forebay/pool/pool.hpp"
 #include "forebay/pool/simulated.hpp"
+#include "pool/units.hpp"
 #include "tests/pool/fake_tools.hpp"
 #include "tests/pool/hooked_timeline.hpp"
 
@@ -138,5 +139,17 @@ struct World {
   Pool pool;
   mutable std::string trouble;
 };
+
+/// Of a pool with live, pending and free blocks of every kind on two streams.
+inline PoolStats busy_stats(std::size_t map_ranges = 0) {
+  World world;
+  std::vector<void*> blocks;
+  for (const std::size_t bytes : {std::size_t{1000}, 200 * kKiB, 3 * kMiB, std::size_t{2000}}) {
+    blocks.push_back(world.pool.allocate(bytes, 1));
+    blocks.push_back(world.pool.allocate(bytes, 2));
+  }
+  for (std::size_t i = 0; i < blocks.size(); i += 3) world.pool.deallocate(blocks[i], 1 + i % 2);
+  return world.pool.detailed_stats(map_ranges);
+}
 
 }  // namespace forebay::pool::test

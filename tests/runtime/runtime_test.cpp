@@ -86,6 +86,27 @@ TEST_CASE("auto and cuda mean the first device that can be used") {
   CHECK(runtime.device("host").id() == "host");
 }
 
+TEST_CASE("opening a device asks for no more than what is there") {
+  FakePlatform platform{two_reports()};
+  int described = 0;
+  Platform with_more{[&] { return platform.reports; },
+                     [](int index, const Config& c) -> std::shared_ptr<Device> {
+                       return std::make_shared<FakeDevice>(index, c);
+                     },
+                     [&] {
+                       ++described;
+                       std::vector<DeviceReport> reports = two_reports();
+                       reports[1].detail += ", with a compiler";
+                       return reports;
+                     }};
+  Runtime runtime = Runtime::Impl::make(small_runtime(), with_more);
+  CHECK(runtime.device("cuda").id() == "cuda:1");
+  CHECK(refusal(runtime, "cuda:0") != "");
+  CHECK(described == 0);
+  CHECK(runtime.devices().back().detail == "64 MiB, with a compiler");
+  CHECK(described == 1);
+}
+
 TEST_CASE("auto means the host where no CUDA device can be used") {
   FakePlatform platform{{{"cuda", "", false, "libcuda.so.1 could not be opened: no such file"}}};
   Runtime runtime = platform.runtime();

@@ -37,6 +37,16 @@ compute::NodeRef upload(FakeCuda& cuda, const std::vector<std::int32_t>& numbers
   return compute::Engine::of(*cuda.device).upload({&array, 1}, shape, DType::i32).front();
 }
 
+/// Sixteen words on the device that are 1 until the held stream has written 2.
+std::uint32_t* write_later(FakeCuda& cuda, const Stream& stream) {
+  auto* const words = cuda.allocate<std::uint32_t>(16);
+  std::fill_n(words, 16, 1U);
+  cuda.driver.hold(native(stream));
+  REQUIRE(cuda.driver.api()->cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(words), 2, 16,
+                                              native(stream)) == CUDA_SUCCESS);
+  return words;
+}
+
 }  // namespace
 
 TEST_CASE("large uploads have a stream of their own unless the configuration says no") {
@@ -80,11 +90,7 @@ TEST_CASE("work that comes after a join waits for a copy that is still under way
   FakeCuda cuda;
   cuda::UploadStream uploads(*cuda.device);
   const Stream own = uploads.choose(2 * kMiB, cuda.stream);
-  auto* const words = cuda.allocate<std::uint32_t>(16);
-  words[0] = 1;
-  cuda.driver.hold(native(own));
-  REQUIRE(cuda.driver.api()->cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(words), 2, 16,
-                                              native(own)) == CUDA_SUCCESS);
+  std::uint32_t* const words = write_later(cuda, own);
   uploads.join(cuda.stream, own);
   REQUIRE(cuda.driver.api()->cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(words + 8),
                                                reinterpret_cast<CUdeviceptr>(words), 4,
@@ -131,11 +137,7 @@ TEST_CASE("where a join cannot be enqueued the host waits") {
     FakeCuda cuda;
     cuda::UploadStream uploads(*cuda.device);
     const Stream own = uploads.choose(2 * kMiB, cuda.stream);
-    auto* const words = cuda.allocate<std::uint32_t>(16);
-    words[0] = 1;
-    cuda.driver.hold(native(own));
-    REQUIRE(cuda.driver.api()->cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(words), 2, 16,
-                                                native(own)) == CUDA_SUCCESS);
+    std::uint32_t* const words = write_later(cuda, own);
     cuda.driver.fail(call, 1, CUDA_ERROR_OUT_OF_MEMORY);
     uploads.join(cuda.stream, own);
     cuda.driver.heal();
@@ -173,4 +175,12 @@ TEST_CASE("uploads run ahead of the work by a bounded amount") {
                                                 native(cuda.stream)) == CUDA_SUCCESS);
   }
   CHECK(words[0] < 20);
+}
+
+TEST_CASE("a stream that joins itself waits for nothing, whatever the configuration") {
+  FakeCuda cuda(with_ring(false));
+  cuda::UploadStream uploads(*cuda.device);
+  const std::uint32_t* const words = write_later(cuda, cuda.stream);
+  uploads.join(cuda.stream, uploads.choose(100 * kMiB, cuda.stream));
+  CHECK(words[0] == 1);
 }
