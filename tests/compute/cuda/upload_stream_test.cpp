@@ -72,11 +72,12 @@ TEST_CASE("a large upload passes by the work that is enqueued, and later work wa
   const std::vector<std::int32_t> numbers = counted(3 * kMiB);  // six times the ring
   auto* const seen = cuda.allocate<std::int32_t>(numbers.size());
   std::fill_n(seen, numbers.size(), -1);
-  cuda.driver.hold(native(cuda.stream));
-  // Behind the held stream the full ring would wait for ever.
+  // Behind the held stream the full ring would wait for it, which lets it run.
+  const std::uint32_t* const words = write_later(cuda, cuda.stream);
   const compute::NodeRef node = upload(cuda, numbers);
   const auto* const there = static_cast<const std::int32_t*>(node->address());
   CHECK(std::equal(numbers.begin(), numbers.end(), there));
+  CHECK(words[0] == 1);
   compute::Engine::of(*cuda.device)
       .backend()
       .copy(there, seen, numbers.size() * sizeof numbers[0], cuda.stream);
@@ -150,11 +151,12 @@ TEST_CASE("a large upload does not wait for small ones that stand behind other w
   const std::vector<std::int32_t> numbers = counted(3 * kMiB);
   const std::vector<std::int32_t> few = counted(100);
   (void)upload(cuda, numbers);
-  cuda.driver.hold(native(cuda.stream));
+  const std::uint32_t* const words = write_later(cuda, cuda.stream);
   const compute::NodeRef small = upload(cuda, few);
   const compute::NodeRef large = upload(cuda, numbers);
   CHECK(std::equal(numbers.begin(), numbers.end(),
                    static_cast<const std::int32_t*>(large->address())));
+  CHECK(words[0] == 1);
   cuda.driver.let_go(native(cuda.stream));
   cuda.stream.synchronize();
   CHECK(std::equal(few.begin(), few.end(), static_cast<const std::int32_t*>(small->address())));
