@@ -183,6 +183,7 @@ class Writer {
       out_.typed = out_.typed || form_of(type) != kFbWord;
       if (program_.leaves[k].access == Access::single) continue;
       slot_[k] = take_slot(is_wide(type));
+      accumulator_ = is_wide(type) ? kNone : k;
       out_.leaves.push_back({static_cast<std::uint16_t>(k), static_cast<std::uint16_t>(slot_[k])});
     }
     for (unsigned k = 0; k < first_scalar_; ++k) {
@@ -361,7 +362,12 @@ class Writer {
 
   void finish_code() {
     if (!program_.reduction) {
-      emit(kFbEnd);
+      std::vector<std::uint32_t>& code = out_.code;
+      if (!code.empty() && code.back() >> kFbCodeShift == kFbOut) {
+        code.back() += (kFbOutLast - kFbOut) << kFbCodeShift;
+      } else {
+        emit(kFbEnd);
+      }
       return;
     }
     const DType type = program_.type_of(program_.reduction->value);
@@ -413,7 +419,7 @@ std::string code_name(unsigned code) {
   static constexpr const char* kNames[] = {
       FB_COMMUTING_FIRST(FB_COMMUTING_NAMES)
       FB_ORDERED_FIRST(FB_ORDERED_NAMES)
-      "end", "load", "store", "out", "single",
+      "end", "load", "store", "out", "out_last", "single",
       FB_COMMUTING(FB_COMMUTING_NAMES)
       FB_ORDERED(FB_ORDERED_NAMES)
       FB_UNARY(FB_NAMES)

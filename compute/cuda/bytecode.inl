@@ -41,6 +41,7 @@
 #define FB_CHOICE(X) X(select, boolean)
 
 // The machine has one accumulator of N words in registers, and slots of N words in shared memory.
+// It begins with the elements of the last leaf that has one for each, if they take one slot.
 // An instruction is `code << 22 | b << 11 | c`; an operand is a slot, or a word among the scalars
 // with kFbScalar set.
 enum : unsigned { kFbCodeShift = 22, kFbOperandBits = 11, kFbOperandMask = 2047, kFbScalar = 1024 };
@@ -55,11 +56,15 @@ enum : unsigned { kFbCodeShift = 22, kFbOperandBits = 11, kFbOperandMask = 2047,
 enum FbCode : unsigned {
   FB_COMMUTING_FIRST(FB_COMMUTING_CODES)
   FB_ORDERED_FIRST(FB_ORDERED_CODES)
-  kFbEnd,     // what is reduced is in the accumulator, or in slots b if it takes two
-  kFbLoad,    // acc = operand b
-  kFbStore,   // slot b = acc
-  kFbOut,     // output b = acc
-  kFbSingle,  // acc = the one element of single leaf b
+  kFbMoves,
+  kFbEnd = kFbMoves,  // what is reduced is in the accumulator, or in slots b if it takes two
+  kFbLoad,            // acc = operand b
+  kFbStore,           // slot b = acc
+  kFbOut,             // output b = acc
+  kFbOutLast,         // the same, and that is the end
+  kFbSingle,          // acc = the one element of single leaf b
+  kFbLight,
+  kFbBeforeLight = kFbLight - 1,
   FB_COMMUTING(FB_COMMUTING_CODES)
   FB_ORDERED(FB_ORDERED_CODES)
 #define FB_CODES(name, type) kFb_##name##_##type,

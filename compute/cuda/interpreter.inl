@@ -26,8 +26,8 @@ FB_FN void fb_map(const Args& a) {
   for (unsigned pass = 0; pass < kFbMapElements; pass += N) {
     const FbMapPlace<kTyped, Args> place{
         a, start, left, threads, thread, pass, a.head.piece, a.head.piece_log2};
-    fb_load<N, kTyped>(a, slots, place);
     unsigned acc[N];
+    fb_load<N, kTyped>(a, slots, place, acc);
     fb_interpret<N, kTyped>(a, slots, place, acc);
   }
 }

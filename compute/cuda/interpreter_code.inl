@@ -84,10 +84,41 @@ FB_FN unsigned fb_interpret(const Args& a, const FbSlots<N>& slots, const Place&
     const unsigned b = instruction >> kFbOperandBits & kFbOperandMask;
     const unsigned c = instruction & kFbOperandMask;
     const unsigned code_of = instruction >> kFbCodeShift;
-    if (code_of < kFbEnd) {
+    if (code_of < kFbMoves) {
       switch (code_of) {
         FB_COMMUTING_FIRST(FB_FORWARD)
         FB_ORDERED_FIRST(FB_BOTH_WAYS)
+      }
+      continue;
+    }
+    if (code_of < kFbLight) {
+      switch (code_of) {
+        case kFbEnd:
+          return b;
+        case kFbLoad:
+          if (b & kFbScalar) {
+            const unsigned s = scalar(b);
+#pragma unroll
+            for (int e = 0; e < N; ++e) acc[e] = s;
+          } else {
+            slots.get(b, acc);
+          }
+          break;
+        case kFbStore:
+          slots.put(b, acc);
+          break;
+        case kFbOut:
+        case kFbOutLast:
+          fb_store<N, kTyped>(outputs[b], c, acc, slots, place);
+          if (code_of == kFbOutLast) return 0;
+          break;
+        case kFbSingle: {
+          const unsigned s =
+              kTyped ? (unsigned)fb_single(singles[b]) : *(const unsigned*)singles[b].address;
+#pragma unroll
+          for (int e = 0; e < N; ++e) acc[e] = s;
+          break;
+        }
       }
       continue;
     }
@@ -121,34 +152,9 @@ FB_FN unsigned fb_interpret(const Args& a, const FbSlots<N>& slots, const Place&
       continue;
     }
     switch (code_of) {
-      case kFbEnd:
-        return b;
-      case kFbLoad:
-        if (b & kFbScalar) {
-          const unsigned s = scalar(b);
-#pragma unroll
-          for (int e = 0; e < N; ++e) acc[e] = s;
-        } else {
-          slots.get(b, acc);
-        }
-        break;
-      case kFbStore:
-        slots.put(b, acc);
-        break;
-      case kFbOut:
-        fb_store<N, kTyped>(outputs[b], c, acc, slots, place);
-        break;
-      case kFbSingle: {
-        const unsigned s =
-            kTyped ? (unsigned)fb_single(singles[b]) : *(const unsigned*)singles[b].address;
-#pragma unroll
-        for (int e = 0; e < N; ++e) acc[e] = s;
-        break;
-      }
-
-        FB_COMMUTING(FB_FORWARD)
-        FB_ORDERED(FB_BOTH_WAYS)
-        FB_UNARY(FB_ONE)
+      FB_COMMUTING(FB_FORWARD)
+      FB_ORDERED(FB_BOTH_WAYS)
+      FB_UNARY(FB_ONE)
 
 #define FB_CHOOSE_WORDS(name, type)                                                                \
   case kFb_##name##_##type: {                                                                      \
@@ -161,7 +167,7 @@ FB_FN unsigned fb_interpret(const Args& a, const FbSlots<N>& slots, const Place&
     }                                                                                              \
     break;                                                                                         \
   }
-        FB_CHOICE(FB_CHOOSE_WORDS)
+      FB_CHOICE(FB_CHOOSE_WORDS)
     }
   }
 }

@@ -142,17 +142,19 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
   const unsigned piece_log2 = kTyped ? fb_piece_log2<N>(place) : piece >> 1;  // of 4 and 1
   const unsigned width_log2 = piece_log2 + size;  // of a piece, in bytes
   const bool whole = place.whole();
-  if (leaf.straight && whole && (kTyped ? width_log2 >= 4 : piece == 4)) {
-    if constexpr (kTyped) {
-#pragma unroll 1
-      for (unsigned k = 0; k < (N << size) / 16; ++k) {
-        fb_copy_16(slots.quad(leaf.slot, k), first + place.sixteen(k, size));
-      }
-    } else {
+  if (!kTyped && leaf.straight && whole && piece == 4) {
 #pragma unroll
-      for (unsigned k = 0; k < N / 4; ++k) {
-        fb_copy_16(slots.quad(leaf.slot, k), first + place.sixteen(k, 2));
-      }
+    for (unsigned k = 0; k < N / 4; ++k) {
+      fb_copy_16(slots.quad(leaf.slot, k), first + place.sixteen(k, 2));
+    }
+    return;
+  }
+  if (kTyped && leaf.packed && whole && width_log2 >= 4) {
+#pragma unroll 1
+    for (unsigned k = 0; k < (N << size) / 16; ++k) {
+      const long long at =
+          leaf.straight ? place.sixteen(k, size) : place.offset(leaf, 16 * k >> size) << size;
+      fb_copy_16(slots.quad(leaf.slot, k), first + at);
     }
     return;
   }
@@ -197,23 +199,19 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
   }
 }
 
-// Word 4q + n of a slot from the word of memory that has the element.
+// Word 4q + n of a slot, and of `acc`, from the word of memory that has the element.
 template <unsigned kSizeLog2, int N, typename Word>
-FB_FN void fb_widen(unsigned slot, const FbSlots<N>& slots, const Word& word) {
+FB_FN void fb_widen(unsigned slot, const FbSlots<N>& slots, unsigned (&acc)[N], const Word& word) {
   constexpr int kQuads = ((N << kSizeLog2) + 15) / 16;
   FbQuad raw[kQuads];  // the first words take their place
 #pragma unroll
   for (int q = 0; q < kQuads; ++q) raw[q] = *slots.quad(slot, q);
 #pragma unroll
-  for (int q = 0; q < N / 4; ++q) {
-    FbQuad four;
-#pragma unroll
-    for (int n = 0; n < 4; ++n) {
-      const int at = (4 * q + n) << kSizeLog2;
-      four.w[n] = word(raw[at / 16].w[at % 16 / 4], n);
-    }
-    *slots.quad(slot, q) = four;
+  for (int e = 0; e < N; ++e) {
+    const int at = e << kSizeLog2;
+    acc[e] = word(raw[at / 16].w[at % 16 / 4], e % 4);
   }
+  slots.put(slot, acc);
 }
 
 // 1 for each of four bytes that is not 0.
@@ -221,41 +219,45 @@ FB_FN unsigned fb_four_truths(unsigned bytes) {
   return (((bytes & 0x7f7f7f7fU) + 0x7f7f7f7fU) | bytes) >> 7 & 0x01010101U;
 }
 
-// From elements of one or two bytes to words.
+// From elements of one or two bytes to words, in `acc` too.
 template <int N>
-FB_FN void fb_widen_leaf(const FbBuffer& leaf, const FbSlots<N>& slots) {
+FB_FN void fb_widen_leaf(const FbBuffer& leaf, const FbSlots<N>& slots, unsigned (&acc)[N]) {
   const auto byte = [](unsigned raw, int n) { return __byte_perm(raw, 0, 0x4440 + (unsigned)n); };
   const auto half = [](unsigned raw, int n) { return (unsigned short)(raw >> 16 * (n % 2)); };
   switch (leaf.form) {
     case kFbByte:
-      fb_widen<0>(leaf.slot, slots, byte);
+      fb_widen<0>(leaf.slot, slots, acc, byte);
       break;
     case kFbBoolean:
-      fb_widen<0>(leaf.slot, slots,
+      fb_widen<0>(leaf.slot, slots, acc,
                   [&](unsigned raw, int n) { return byte(fb_four_truths(raw), n); });
       break;
     case kFbF16:
-      fb_widen<1>(leaf.slot, slots,
+      fb_widen<1>(leaf.slot, slots, acc,
                   [&](unsigned raw, int n) { return fb_word(FbHalf{half(raw, n)}); });
       break;
     default:
-      fb_widen<1>(leaf.slot, slots,
+      fb_widen<1>(leaf.slot, slots, acc,
                   [&](unsigned raw, int n) { return fb_word(FbBfloat{half(raw, n)}); });
   }
 }
 
-// The elements of every leaf in their slots.
+// The elements of every leaf in their slots, and the last leaf's in the accumulator.
 template <int N, bool kTyped, typename Args, typename Place>
-FB_FN void fb_load(const Args& a, const FbSlots<N>& slots, const Place& place) {
+FB_FN void fb_load(const Args& a, const FbSlots<N>& slots, const Place& place, unsigned (&acc)[N]) {
   const FbBuffer* const leaves = (const FbBuffer*)a.body;
+  const unsigned count = a.head.leaves;
 #pragma unroll 1
-  for (unsigned k = 0; k < a.head.leaves; ++k) fb_load_leaf<N, kTyped>(a, leaves[k], slots, place);
+  for (unsigned k = 0; k < count; ++k) fb_load_leaf<N, kTyped>(a, leaves[k], slots, place);
   fb_wait();
-  if (!kTyped || !a.head.widened) return;
+  if (kTyped && a.head.widened) {
 #pragma unroll 1
-  for (unsigned k = 0; k < a.head.leaves; ++k) {
-    if (leaves[k].size_log2 < 2) fb_widen_leaf<N>(leaves[k], slots);
+    for (unsigned k = 0; k < count; ++k) {
+      if (leaves[k].size_log2 < 2) fb_widen_leaf<N>(leaves[k], slots, acc);
+    }
+    if (leaves[count - 1].size_log2 < 2) return;
   }
+  if (count > 0) slots.get(leaves[count - 1].slot, acc);
 }
 
 // Words that hold a thread's elements as they lie in memory, to an output where pieces lie

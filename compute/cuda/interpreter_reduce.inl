@@ -60,8 +60,8 @@ FB_FN void fb_walk_row(const FbTile<Args>& tile, unsigned thread, const FbSlots<
     for (unsigned pass = 0; pass < kFbElements; pass += N) {
       const FbRowPlace<Args> place{a, row, base, start, left, tile.group, tile.member(thread),
                                    pass, a.head.piece, a.head.piece_log2};
-      fb_load<N, kTyped>(a, slots, place);
       unsigned acc[N];
+      fb_load<N, kTyped>(a, slots, place, acc);
       const unsigned slot = fb_interpret<N, kTyped>(a, slots, place, acc);
       take(place, acc, slot);
     }
