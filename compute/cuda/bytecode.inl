@@ -169,6 +169,7 @@ struct FbHead {
   unsigned piece, piece_log2;  // elements that follow each other by one stride
   unsigned narrow;       // indices are below 2^31
   unsigned leaves;       // with an element for each
+  unsigned inner_tiles, across_tiles, wide_log2;  // of a walk by tiles (tile_plan.hpp)
   unsigned widened;      // some of them have less than a word
   unsigned rank, kept_dims;
   unsigned outputs_at, singles_at, dims_at, index_strides_at;
@@ -185,4 +186,12 @@ enum : unsigned {
   kFbElements = 8,        // of a thread in one step of a reduction
   kFbMapElements = 16,    // of a thread in a map: more for each instruction that is decoded
   kFbLargeElements = 4,   // at a time, where values or code are many
+  kFbWarp = 32,
+  // Of a warp's tile (tile_plan.hpp): a thread has kFbTilePiece neighbours of the innermost
+  // dimension, in kFbTileRows rows that are kFbTileStep apart in the other one.
+  kFbTilePiece = 4,
+  kFbTileRows = 4,
+  kFbTileStep = 8,
+  kFbTileInner = kFbTilePiece * kFbWarp / kFbTileStep,
+  kFbTileAcross = kFbTileRows * kFbTileStep,
 };

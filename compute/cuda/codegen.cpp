@@ -1,9 +1,11 @@
 #include "compute/cuda/codegen.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "compute/cuda/kernel_arguments.hpp"
+#include "compute/cuda/map_walk.hpp"
 #include "compute/cuda/program_text.hpp"
 #include "compute/cuda/reduce_text.hpp"
 #include "compute/prelude_text.hpp"
@@ -24,7 +26,7 @@ std::vector<unsigned> dimensions(const Program& program, bool reduced) {
 }
 
 void signature(Text& text, const Program& program, const KernelShape& shape) {
-  text.block(declare_arguments(program));
+  text.block(declare_arguments(program, shape.tiled));
   text.line("extern \"C\" __global__ void __launch_bounds__(", shape.threads, ", ", shape.residents,
             ") ", kernel_entry(program), "(const __grid_constant__ Args a) {");
 }
@@ -53,59 +55,48 @@ void compute_elements(Text& text, const Program& program, const ProgramText& cod
 
 /// A thread's elements by whole runs.
 void map_runs(Text& text, const Program& program, const KernelShape& shape, const ProgramText& code,
-              const std::vector<unsigned>& dims) {
-  const auto run_index = [&] {
-    text.line("      const long long i = start + (q * threads + thread) * ", shape.run, ";");
-  };
+              const MapWalk& walk, const std::vector<unsigned>& dims) {
   code.arrays(text, shape.elements);
   each_run(text, shape);
-  run_index();
-  code.split(text, dims, "i");
+  walk.run(text);
   code.load_run(text, dims);
   text.line("    }");
   each_element(text, shape);
-  if (code.uses_index()) {
-    text.line("      const long long i = start + ((e / ", shape.run, ") * threads + thread) * ",
-              shape.run, " + e % ", shape.run, ";");
-  }
+  if (code.uses_index()) walk.index(text);
   compute_elements(text, program, code);
   text.line("    }");
   each_run(text, shape);
-  run_index();
+  walk.run(text);
   code.store_run(text);
   text.line("    }");
 }
 
 /// A thread's elements side by side, all of them inside.
 void map_batch(Text& text, const Program& program, const KernelShape& shape,
-               const ProgramText& code, const std::vector<unsigned>& dims) {
-  const auto each_index = [&] {
-    each_element(text, shape);
-    text.line("      const long long i = start + e * threads + thread;");
-  };
+               const ProgramText& code, const MapWalk& walk, const std::vector<unsigned>& dims) {
   code.arrays(text, shape.elements);
-  each_index();
-  code.split(text, dims, "i");
+  each_element(text, shape);
+  walk.element(text);
   code.load_element(text, dims, Bounds::known);
   text.line("    }");
-  each_index();
+  each_element(text, shape);
+  if (code.uses_index()) walk.element(text);
   compute_elements(text, program, code);
   text.line("    }");
-  each_index();
+  each_element(text, shape);
+  walk.element(text);
   code.store_element(text);
   text.line("    }");
 }
 
-/// A thread's elements one after the other, as far as there are any.
-void map_singly(Text& text, const Program& program, const KernelShape& shape,
-                const ProgramText& code, const std::vector<unsigned>& dims) {
+/// So many of a thread's elements one after the other, as far as there are any.
+void map_singly(Text& text, const Program& program, unsigned elements, const ProgramText& code,
+                const MapWalk& walk, const std::vector<unsigned>& dims) {
   text.line("    #pragma unroll 1");
-  text.line("    for (int n = 0; n < ", shape.per_thread(), "; ++n) {");
-  text.line("      const long long i = start + n * threads + thread;");
-  text.line("      if (i >= a.count) break;");
+  text.line("    for (int m = 0; m < ", elements, "; ++m) {");
   text.line("      const int e = 0;");
   code.arrays(text, 1);
-  code.split(text, dims, "i");
+  walk.single(text);
   code.load_element(text, dims, Bounds::known);
   compute_elements(text, program, code);
   code.store_element(text);
@@ -118,27 +109,27 @@ void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
   const ProgramText code(program, shape);
   const std::vector<unsigned> dims =
       needs_coordinates(program) ? dimensions(program, false) : std::vector<unsigned>{};
+  const std::unique_ptr<MapWalk> walk = make_map_walk(program, shape, code, dims);
   signature(text, program, shape);
   text.line("  const unsigned thread = threadIdx.x, threads = blockDim.x;");
-  text.line("  const long long start = (long long)blockIdx.x * (threads * ", shape.per_thread(),
-            ");");
+  walk->begin(text);
   code.constants(text);
-  if (shape.elements > 1) {
-    text.line("  const bool whole = start + threads * ", shape.elements, " <= a.count;");
-  }
+  // A pass of a walk by tiles; any other one has no more than one batch.
+  if (shape.tiled) each_pass(text, shape);
   if (shape.vector) {
     text.line("  if (whole && a.vector) {");
-    map_runs(text, program, shape, code, dims);
+    map_runs(text, program, shape, code, *walk, dims);
     text.line("  } else");
   }
   if (shape.elements > 1 && weight(program) <= kWideWeight) {
     text.line("  if (whole) {");
-    map_batch(text, program, shape, code, dims);
+    map_batch(text, program, shape, code, *walk, dims);
     text.line("  } else");
   }
   text.line("  {");
-  map_singly(text, program, shape, code, dims);
+  map_singly(text, program, shape.tiled ? shape.elements : shape.per_thread(), code, *walk, dims);
   text.line("  }");
+  if (shape.tiled) text.line("  }");
   text.line("}");
 }
 
@@ -381,8 +372,8 @@ std::string with_prelude(std::string_view source) {
   return std::move(text).str();
 }
 
-std::string generate_kernel(const Program& program) {
-  const KernelShape shape = kernel_shape(program);
+std::string generate_kernel(const Program& program, bool tiled) {
+  const KernelShape shape = kernel_shape(program, tiled);
   Text text;
   text.block(kHelpers);
   const Program* const programs[] = {&program};

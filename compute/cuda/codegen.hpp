@@ -16,7 +16,8 @@ namespace forebay::cuda {
 [[nodiscard]] std::string with_prelude(std::string_view source);
 
 /// The whole source, prelude in front; the kernel takes one `struct Args` (kernel_arguments.hpp).
-/// The same program gives the same text on every machine, and sizes never enter it.
-[[nodiscard]] std::string generate_kernel(const compute::Program& program);
+/// The same program gives the same text on every machine, and sizes never enter it. `tiled`: the
+/// kernel that walks by tiles, of a program that may (tile_plan.hpp).
+[[nodiscard]] std::string generate_kernel(const compute::Program& program, bool tiled = false);
 
 }  // namespace forebay::cuda

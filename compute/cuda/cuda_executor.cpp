@@ -1,5 +1,6 @@
 #include "compute/cuda/cuda_executor.hpp"
 
+#include <array>
 #include <memory>
 
 #include "compute/cuda/launch_plan.hpp"
@@ -16,11 +17,14 @@ using compute::RowProgram;
 
 Readiness CudaExecutor::run(const Program& program, const Binding& binding, const Stream& stream) {
   device_.make_current();
-  Kernel& kernel = kernel_of(program);
+  const bool tiled = plan_tiles(program, binding, kMapThreads).blocks > 0;
+  Kernel& kernel = kernel_of(program, tiled);
   LaunchPlan launch = plan_launch(program, kernel.shape, binding, device_.info().multiprocessors);
   if (launch.blocks == 0) return Readiness::done;
   // The program may be forgotten before its kernel is made.
-  const auto source = [&] { return [copy = program] { return generate_kernel(copy); }; };
+  const auto source = [&] {
+    return [copy = program, tiled] { return generate_kernel(copy, tiled); };
+  };
   if (kernel.function == nullptr && !ready(kernel, source, kernel_entry(program))) {
     return Readiness::not_ready;
   }
@@ -49,11 +53,13 @@ Readiness CudaExecutor::run_rows(const RowProgram& program, const RowBinding& bi
   return Readiness::done;
 }
 
-CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program) {
-  if (Kernel* const known = program.prepared.find<Kernel>(this)) return *known;
-  auto kernel = std::make_shared<Kernel>();
-  kernel->shape = kernel_shape(program);
-  return program.prepared.keep(this, std::move(kernel));
+CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program, bool tiled) {
+  using Kernels = std::array<Kernel, 2>;
+  if (auto* const known = program.prepared.find<Kernels>(this)) return (*known)[tiled];
+  auto kernels = std::make_shared<Kernels>();
+  (*kernels)[false].shape = kernel_shape(program);
+  if (may_tile(program)) (*kernels)[true].shape = kernel_shape(program, true);
+  return program.prepared.keep(this, std::move(kernels))[tiled];
 }
 
 template <typename Source>

@@ -31,3 +31,25 @@ FB_FN void fb_map(const Args& a) {
     fb_interpret<N, kTyped>(a, slots, place, acc);
   }
 }
+
+// The same by tiles: a warp has one of kFbTileInner by kFbTileAcross elements.
+template <typename Args>
+FB_FN void fb_map_tiled(const Args& a) {
+  const unsigned thread = threadIdx.x, warp = thread / kFbWarp, lane = thread % kFbWarp;
+  const unsigned warps = blockDim.x / kFbWarp, wide = 1U << a.head.wide_log2;
+  const unsigned inner_tile = blockIdx.x % a.head.inner_tiles;
+  const unsigned rest = blockIdx.x / a.head.inner_tiles;
+  const unsigned across_tile = rest % a.head.across_tiles;
+  const long long across_warp = (long long)across_tile * (warps / wide) + warp / wide;
+  const long long inner_warp = (long long)inner_tile * wide + warp % wide;
+  const FbTilePlace<Args> place{a,
+                                rest / a.head.across_tiles,
+                                across_warp * kFbTileAcross + lane % kFbTileStep,
+                                inner_warp * kFbTileInner + lane / kFbTileStep * kFbTilePiece,
+                                a.head.piece,
+                                a.head.piece_log2};
+  const FbSlots<kFbMapElements> slots{blockDim.x, thread};
+  unsigned acc[kFbMapElements];
+  fb_load<kFbMapElements, true>(a, slots, place, acc);
+  fb_interpret<kFbMapElements, true>(a, slots, place, acc);
+}

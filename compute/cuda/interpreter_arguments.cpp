@@ -1,5 +1,6 @@
 #include "compute/cuda/interpreter_arguments.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -12,13 +13,13 @@ using compute::Program;
 
 namespace {
 
-/// The dimensions in the kernels' order: the kept ones first.
+/// The dimensions in the kernels' order: the kept ones first, and those of tiles last.
 struct Order {
   std::array<std::uint8_t, kMaxRank> dims{};
   unsigned rank = 0;
   unsigned kept = 0;
 
-  explicit Order(const Program& program) {
+  explicit Order(const Program& program, const TilePlan& tiles = {}) {
     if (!needs_coordinates(program)) return;
     for (const bool reduced : {false, true}) {
       for (std::uint8_t d = 0; d < program.rank; ++d) {
@@ -26,6 +27,9 @@ struct Order {
       }
       if (!reduced) kept = rank;
     }
+    if (tiles.blocks == 0) return;
+    std::rotate(dims.begin() + tiles.across, dims.begin() + tiles.across + 1,
+                dims.begin() + rank - 1);
   }
 };
 
@@ -203,10 +207,14 @@ void InterpreterArguments::put_reduction(const Program& program, const Binding& 
 
 void InterpreterArguments::put_body(const Program& program, const Bytecode& bytecode,
                                     const Binding& binding, const InterpreterPlan& plan) {
-  const Order order(program);
+  const TilePlan& tiles = plan.launch.choices.tiles;
+  const Order order(program, tiles);
   head_.rank = order.rank;
   head_.kept_dims = order.kept;
   head_.leaves = static_cast<unsigned>(bytecode.leaves.size());
+  head_.inner_tiles = tiles.inner_tiles;
+  head_.across_tiles = tiles.across_tiles;
+  head_.wide_log2 = tiles.wide_log2;
   Dims index_strides = binding.extents;
   std::int64_t step = 1;
   for (std::size_t d = index_strides.size(); d-- > 0;) {
@@ -235,7 +243,7 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
     buffer.packed =
         by_index ? is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, plan.piece)
                  : is_packed(address, size_of(type), strides, binding.extents, inner, plan.piece);
-    buffer.straight = buffer.packed && (rows ? one_walked : !strided);
+    buffer.straight = buffer.packed && tiles.blocks == 0 && (rows ? one_walked : !strided);
     if (strided) strides_at += order.rank;
     if (strided || rows) buffer.strides_at = strided ? strides_at : head_.index_strides_at;
     return buffer;

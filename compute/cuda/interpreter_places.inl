@@ -43,7 +43,7 @@ FB_FN long long fb_offset(const Args& a, unsigned first, unsigned last, long lon
 // In a map, where pieces of words have four elements or one:
 template <bool kTyped, typename Args>
 struct FbMapPlace {
-  static constexpr bool kStraight = true;
+  static constexpr bool kStraight = true, kTile = false;
   const Args& a;
   long long start;
   unsigned left, threads, thread, pass, piece, piece_log2;
@@ -71,7 +71,7 @@ struct FbMapPlace {
 // In a row that is reduced:
 template <typename Args>
 struct FbRowPlace {
-  static constexpr bool kStraight = false;
+  static constexpr bool kStraight = false, kTile = false;
   const Args& a;
   long long row, base, start;
   unsigned left, group, member, pass, piece, piece_log2;
@@ -97,6 +97,41 @@ struct FbRowPlace {
   }
   FB_FN_MEMBER long long walk(unsigned e, unsigned strides) const {
     return fb_offset(a, a.head.kept_dims, a.head.rank, start + local(e), strides);
+  }
+};
+
+// In a warp's tile. No leaf is straight:
+template <typename Args>
+struct FbTilePlace {
+  static constexpr bool kStraight = false, kTile = true;
+  const Args& a;
+  long long other, across, inner;  // the first element's: index of the other dimensions, coordinates
+  unsigned piece, piece_log2;
+
+  FB_FN_MEMBER long long extent(unsigned from_last) const {
+    return (long long)a.body[a.head.dims_at + 2 * (a.head.rank - 1 - from_last)];
+  }
+  FB_FN_MEMBER bool whole() const {
+    return inner + kFbTilePiece <= extent(0) &&
+           across + (kFbTileRows - 1) * kFbTileStep < extent(1);
+  }
+  FB_FN_MEMBER bool inside(unsigned e) const {
+    return inner + e % kFbTilePiece < extent(0) && across + e / kFbTilePiece * kFbTileStep < extent(1);
+  }
+  FB_FN_MEMBER long long index(unsigned e) const { return walk(e, a.head.index_strides_at); }
+  FB_FN_MEMBER long long first(const FbBuffer&) const { return 0; }
+  FB_FN_MEMBER long long offset(const FbBuffer& leaf, unsigned e) const {
+    return walk(e, leaf.strided ? leaf.strides_at : a.head.index_strides_at);
+  }
+  FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
+    return index(16 * k >> size) << size;
+  }
+  FB_FN_MEMBER long long out_sixteen(unsigned k, unsigned size) const { return sixteen(k, size); }
+  FB_FN_MEMBER long long walk(unsigned e, unsigned strides) const {
+    const unsigned long long* const last = a.body + strides + a.head.rank - 1;
+    return fb_offset(a, 0, a.head.rank - 2, other, strides) +
+           (across + e / kFbTilePiece * kFbTileStep) * (long long)last[-1] +
+           (inner + e % kFbTilePiece) * (long long)last[0];
   }
 };
 
@@ -158,13 +193,15 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
     }
     return;
   }
-  if (kTyped && leaf.straight && whole) {
+  if constexpr (kTyped && !Place::kTile) {
+    if (leaf.straight && whole) {
 #pragma unroll 1
-    for (unsigned e = 0; e < N; e += piece) {
-      fb_copy(slots.raw(leaf.slot, e, size), first + ((place.start + place.local(e)) << size),
-              width_log2);
+      for (unsigned e = 0; e < N; e += piece) {
+        fb_copy(slots.raw(leaf.slot, e, size), first + ((place.start + place.local(e)) << size),
+                width_log2);
+      }
+      return;
     }
-    return;
   }
   const long long stride =
       piece > 1 && leaf.strides_at > 0 ? (long long)a.body[leaf.strides_at + a.head.rank - 1] : 1;
@@ -347,6 +384,11 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
         local += step;
         to += step << size;
       }
+    }
+  } else if constexpr (Place::kTile) {
+#pragma unroll
+    for (int e = 0; e < N; ++e) {
+      if (place.inside(e)) put(first + (place.index(e) << size), bits[e]);
     }
   } else {
     slots.put(work, bits);

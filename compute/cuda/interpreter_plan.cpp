@@ -131,6 +131,17 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
   plan.piece = piece_of(
       program, binding,
       reduces ? std::min(plan.run, 4U) : std::min(elements, elements_of_16_bytes(program)));
+  if (!reduces && plan.kernel != InterpreterKernel::map_large) {
+    const TilePlan tiles = plan_tiles(program, binding, launch.threads);
+    if (tiles.blocks > 0) {
+      plan.kernel = InterpreterKernel::map_tiled;
+      plan.piece = piece_of(program, binding,
+                            std::min(elements_of_16_bytes(program), unsigned{kFbTilePiece}));
+      launch.choices.tiles = tiles;
+      launch.blocks = static_cast<unsigned>(tiles.blocks);
+      return plan;
+    }
+  }
   if (reduces || launch.threads == planned) return plan;
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;

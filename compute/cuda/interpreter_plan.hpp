@@ -9,16 +9,18 @@
 namespace forebay::cuda {
 
 /// The kernels of the interpreter: those for light operations on f32 and i32, those for any other
-/// program, and those for any program whose code is long or that holds many values at once.
+/// program, that for maps by tiles, and those for any program whose code is long or that holds many
+/// values at once.
 enum class InterpreterKernel : unsigned {
   map,
   reduce,
   map_typed,
   reduce_typed,
+  map_tiled,
   map_large,
   reduce_large
 };
-inline constexpr unsigned kInterpreterKernels = 6;
+inline constexpr unsigned kInterpreterKernels = 7;
 /// Whether it is in the part of the image whose kernels share their functions.
 [[nodiscard]] constexpr bool shares_functions(InterpreterKernel kernel) noexcept {
   return kernel >= InterpreterKernel::reduce_typed;

@@ -29,7 +29,7 @@ std::string reduction_total(const compute::ReduceRule& rule) {
   return rule.indexed ? "FbBest<" + value + ">" : value;
 }
 
-std::string declare_arguments(const Program& program) {
+std::string declare_arguments(const Program& program, bool tiled) {
   const bool coordinates = needs_coordinates(program);
   Text text;
   text.line("struct Args {");
@@ -53,6 +53,10 @@ std::string declare_arguments(const Program& program) {
   } else {
     text.line("  long long count;");
   }
+  if (tiled) {
+    for (unsigned d = 0; d < program.rank; ++d) text.line("  long long step", d, ";");
+    text.line("  long long inner_extent, across_extent;");
+  }
   for (std::size_t k = 0; k < program.scalars.size(); ++k) {
     if (size_of(program.scalars[k]) < 8) continue;
     text.line("  ", type_name(program.scalars[k]), " scalar", k, ";");
@@ -64,6 +68,7 @@ std::string declare_arguments(const Program& program) {
   if (coordinates) {
     for (unsigned d = 0; d < program.rank; ++d) text.line("  unsigned magic", d, ", shift", d, ";");
   }
+  if (tiled) text.line("  unsigned across_dim, wide_log2, inner_tiles, across_tiles;");
   for (std::size_t k = 0; k < program.scalars.size(); ++k) {
     if (size_of(program.scalars[k]) == 8) continue;
     const DType type = program.scalars[k];
@@ -87,8 +92,12 @@ void ArgumentBuffer::put(T value) {
 ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
                                const LaunchChoices& choices) {
   const bool coordinates = needs_coordinates(program);
+  const TilePlan& tiles = choices.tiles;
+  const bool tiled = tiles.blocks > 0;
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;
+  Dims extents = binding.extents;  // of what a block index has to be split into
+  if (tiled) extents[tiles.across] = extents[extents.size() - 1] = 1;
 
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     put(binding.leaves[k]);
@@ -97,7 +106,7 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
   }
   for (void* const output : binding.outputs) put(output);
   if (coordinates) {
-    for (unsigned d = 0; d < program.rank; ++d) put(binding.extents[d]);
+    for (unsigned d = 0; d < program.rank; ++d) put(extents[d]);
   }
   if (program.reduction) {
     const ReducePlan& plan = choices.plan;
@@ -109,6 +118,12 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
     put(plan.chunk);
   } else {
     put(count);
+  }
+  if (tiled) {
+    std::int64_t step = count;
+    for (const std::int64_t extent : binding.extents) put(step /= extent);
+    put(binding.extents[program.rank - 1U]);
+    put(binding.extents[tiles.across]);
   }
   for (std::size_t k = 0; k < program.scalars.size(); ++k) {
     if (size_of(program.scalars[k]) == 8) put(binding.scalars[k]);
@@ -122,15 +137,23 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
     put(binding.ticket);
   }
   put(std::uint32_t{choices.vector});
-  // Blocks look at indices up to one block's worth beyond the end.
-  put(std::uint32_t{count < std::int64_t{std::numeric_limits<std::int32_t>::max()} - 65536});
+  // Blocks look at indices up to one block's worth beyond the end. Of tiles a block's index is
+  // split.
+  put(std::uint32_t{tiled ||
+                    count < std::int64_t{std::numeric_limits<std::int32_t>::max()} - 65536});
   if (has_strided_leaf(program)) put(choices.packed);
   if (coordinates) {
     for (unsigned d = 0; d < program.rank; ++d) {
-      const Division division = division_by(static_cast<std::uint64_t>(binding.extents[d]));
+      const Division division = division_by(static_cast<std::uint64_t>(extents[d]));
       put(division.magic);
       put(division.shift);
     }
+  }
+  if (tiled) {
+    put(std::uint32_t{tiles.across});
+    put(std::uint32_t{tiles.wide_log2});
+    put(tiles.inner_tiles);
+    put(tiles.across_tiles);
   }
   for (std::size_t k = 0; k < program.scalars.size(); ++k) {
     if (size_of(program.scalars[k]) < 8) put(static_cast<std::uint32_t>(binding.scalars[k]));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compute/cuda/reduce_plan.hpp"
+#include "compute/cuda/tile_plan.hpp"
 #include "forebay/compute/backend.hpp"
 #include "forebay/compute/program.hpp"
 
@@ -25,6 +26,7 @@ struct LaunchChoices {
   bool vector = false;       ///< 16-byte accesses are aligned, and runs end with a row
   std::uint32_t packed = 0;  ///< bit k: so are those of the strided leaf k, side by side in a row
   ReducePlan plan;           ///< with a reduction
+  TilePlan tiles;            ///< of a map that is walked by them
   void* partials = nullptr;  ///< scratch memory of a reduction that is split
 };
 
@@ -53,8 +55,10 @@ class ArgumentBuffer {
 [[nodiscard]] std::string reduction_total(const compute::ReduceRule& rule);
 
 /// `struct Args { … };` for a program. Members: leafK, strideK_D, outK, scalarK; count or the
-/// reduction's; with coordinates extentD, magicD and shiftD; with strided leaves packed.
-[[nodiscard]] std::string declare_arguments(const compute::Program& program);
+/// reduction's; with coordinates extentD, magicD and shiftD; with strided leaves packed. A walk by
+/// tiles has an extent of 1 in the two dimensions of the tiles, whose own ones are inner_extent and
+/// across_extent; besides stepD, of the linear index, across_dim and the numbers of a TilePlan.
+[[nodiscard]] std::string declare_arguments(const compute::Program& program, bool tiled = false);
 
 /// Division of n < 2^31 by a fixed d >= 1: (high32(n * magic) + n) >> shift.
 struct Division {

@@ -4,6 +4,7 @@
 
 #include "compute/cuda/program_text.hpp"
 #include "compute/cuda/reduce_plan.hpp"
+#include "compute/cuda/tile_plan.hpp"
 
 namespace forebay::cuda {
 
@@ -17,6 +18,9 @@ namespace {
 constexpr std::size_t kSlimStep = 32;
 constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;
+/// Of maps by tiles: up to this weight a thread's elements are all written out, with 64 registers.
+constexpr unsigned kTiledWeight = 80;
+constexpr unsigned kTiledResidents = 8;
 
 /// What loads cost is how many are in flight, and these take blocks: with few registers a
 /// multiprocessor holds more of them. Programs that need more would spill.
@@ -37,7 +41,7 @@ unsigned residents(const Program& program, const KernelShape& shape, unsigned wo
 
 }  // namespace
 
-KernelShape kernel_shape(const Program& program) {
+KernelShape kernel_shape(const Program& program, bool tiled) {
   unsigned linear = 0;
   bool strided = false;
   std::size_t widest = 1;  // bytes of an element that goes in or out
@@ -63,6 +67,16 @@ KernelShape kernel_shape(const Program& program) {
     shape.vector = shape.passes == 1 && along;
     shape.threads = kReduceThreads;
     shape.residents = residents(program, shape, work);
+    return shape;
+  }
+  if (tiled) {
+    shape.run = kFbTilePiece;
+    shape.elements = work <= kTiledWeight ? kFbTilePiece * kFbTileRows : kFbTilePiece;
+    shape.passes = kFbTilePiece * kFbTileRows / shape.elements;
+    shape.vector = true;
+    shape.tiled = true;
+    shape.threads = kMapThreads;
+    shape.residents = kTiledResidents;
     return shape;
   }
   // Sixteen bytes of the widest type; long code of narrow types is not written out that often.

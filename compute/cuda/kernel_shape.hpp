@@ -20,10 +20,12 @@ struct KernelShape {
   unsigned passes = 1;     ///< more than one keeps the code of a long program small
   unsigned run = 4;        ///< neighbouring elements that a thread takes together
   bool vector = false;     ///< runs as a whole where addresses allow
+  bool tiled = false;      ///< by tiles (tile_plan.hpp): a run is a row of a thread's part
   unsigned threads = 256;  ///< of a block, at most
   unsigned residents = 1;  ///< blocks that a multiprocessor should hold: it bounds the registers
   [[nodiscard]] unsigned per_thread() const noexcept { return elements * passes; }
 };
-[[nodiscard]] KernelShape kernel_shape(const compute::Program& program);
+/// REQUIRES: may_tile(program), if it is to be `tiled`.
+[[nodiscard]] KernelShape kernel_shape(const compute::Program& program, bool tiled = false);
 
 }  // namespace forebay::cuda

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <random>
 
+#include "compute/cuda/kernel_shape.hpp"
+#include "compute/cuda/tile_plan.hpp"
 #include "forebay/compute/prepare.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
@@ -21,21 +23,9 @@ bool without_interpreter(const GpuCompute& gpu) {
   return true;
 }
 
-void check_tiers(GpuCompute& gpu, const Program& program, unsigned seed) {
-  static constexpr std::array<std::int64_t, 10> kLengths = {1,  3,   4,    7,    31,
-                                                            64, 129, 1000, 2049, 20'011};
-  std::mt19937 random(seed);
-  Dims extents;
-  std::int64_t count = 1;
-  for (unsigned d = 0; d < program.rank; ++d) {
-    std::int64_t extent = kLengths[random() % kLengths.size()];
-    while (count * extent > 200'000 && extent > 1) extent = (extent + 1) / 2;
-    extents.push_back(extent);
-    count *= extent;
-  }
-  const ProgramCase data(program, extents,
-                         {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3});
-  INFO("seed " << seed << " over " << to_string(extents) << ": " << program.key());
+void check_tiers(GpuCompute& gpu, const ProgramCase& data, const std::string& name) {
+  const Program& program = data.program();
+  INFO(name << " over " << to_string(data.binding().extents) << ": " << program.key());
   std::array<std::vector<CaseBuffer>, 2> results;
   for (std::size_t tier = 0; tier < kTiers.size(); ++tier) {
     DeviceCase on_device(gpu, data, gpu.stream);
@@ -52,6 +42,24 @@ void check_tiers(GpuCompute& gpu, const Program& program, unsigned seed) {
   }
   INFO(wrong);
   CHECK(data.same(results[0], results[1]));
+}
+
+void check_tiers(GpuCompute& gpu, const Program& program, unsigned seed) {
+  static constexpr std::array<std::int64_t, 10> kLengths = {1,  3,   4,    7,    31,
+                                                            64, 129, 1000, 2049, 20'011};
+  std::mt19937 random(seed);
+  Dims extents;
+  std::int64_t count = 1;
+  for (unsigned d = 0; d < program.rank; ++d) {
+    std::int64_t extent = kLengths[random() % kLengths.size()];
+    while (count * extent > 200'000 && extent > 1) extent = (extent + 1) / 2;
+    extents.push_back(extent);
+    count *= extent;
+  }
+  check_tiers(gpu,
+              ProgramCase(program, extents,
+                          {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3}),
+              "seed " + std::to_string(seed));
 }
 
 }  // namespace
@@ -86,6 +94,28 @@ TEST_CASE("both tiers give the same bits for every operation on strided leaves o
   for (int round = 0; round < 6; ++round) {
     check_tiers(gpu, type_program(compute::Access::strided), ++seed);
   }
+}
+
+TEST_CASE("both tiers walk by tiles, with every edge and type") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  if (without_interpreter(gpu)) return;
+  unsigned tiled = 0;
+  for (const NamedProgram& named : sample_programs()) {
+    if (!cuda::may_tile(named.program)) continue;
+    for (const Dims& extents : tiled_extents(named.program.rank)) {
+      for (unsigned seed = 1; seed <= 4; ++seed) {
+        const ProgramCase data(named.program, extents,
+                               {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3});
+        if (cuda::plan_tiles(data.program(), data.binding(), cuda::kMapThreads).blocks == 0) {
+          continue;
+        }
+        check_tiers(gpu, data, named.name);
+        ++tiled;
+      }
+    }
+  }
+  CHECK(tiled > 50);
 }
 
 TEST_CASE("both tiers sum the same bits over long rows, split and whole, along and across") {

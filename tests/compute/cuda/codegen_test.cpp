@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "compute/cuda/tile_plan.hpp"
 #include "compute/gather.hpp"
 #include "runtime/cuda/nvrtc_compiler.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
@@ -19,6 +20,18 @@ void compile(const std::vector<NamedProgram>& programs, const std::string& archi
     const std::string cubin = cuda::compile_cubin(*nvrtc, cuda::generate_kernel(named.program),
                                                   named.name, {architecture, false});
     CHECK(cubin.find(cuda::kernel_entry(named.program)) != std::string::npos);
+  }
+}
+
+/// Those that walk by tiles, of the programs that may.
+void compile_tiled(const std::vector<NamedProgram>& programs, const std::string& architecture) {
+  static const auto nvrtc = driver::NvrtcApi::open();
+  for (const NamedProgram& named : programs) {
+    if (!cuda::may_tile(named.program)) continue;
+    INFO(named.name << " by tiles for " << architecture);
+    CHECK_FALSE(cuda::compile_cubin(*nvrtc, cuda::generate_kernel(named.program, true), named.name,
+                                    {architecture, false})
+                    .empty());
   }
 }
 
@@ -45,6 +58,7 @@ TEST_CASE("every form of program compiles") {
     forms.push_back(std::move(named));
   }
   compile(forms, "sm_90");
+  compile_tiled(forms, "sm_90");
 }
 
 TEST_CASE("programs at the limits and one below compile, linear and strided") {

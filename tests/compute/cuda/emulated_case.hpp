@@ -83,6 +83,7 @@ class EmulatedCase {
   EmulatedCase(const EmulatedCase&) = delete;
   EmulatedCase& operator=(const EmulatedCase&) = delete;
 
+  [[nodiscard]] const compute::Program& program() const noexcept { return data_.program(); }
   [[nodiscard]] void* scratch(const cuda::ReducePlan& plan) { return scratch_.of(plan); }
   [[nodiscard]] Outcome outcome() const {
     Outcome outcome{.buffers = {}, .mailbox = mailbox_};

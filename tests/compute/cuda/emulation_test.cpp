@@ -6,9 +6,7 @@
 #include <set>
 
 #include "compute/cuda/codegen.hpp"
-#include "compute/cuda/launch_plan.hpp"
-#include "tests/compute/cuda/emulated_case.hpp"
-#include "tests/compute/cuda/emulator.hpp"
+#include "tests/compute/cuda/emulated_run.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
 
@@ -19,19 +17,8 @@ namespace {
 
 cuda::LaunchPlan check_emulated(const std::string& name, const ProgramCase& data) {
   INFO(name << " over " << to_string(data.binding().extents));
-  const EmulatedKernel* const kernel = emulated_kernel(name.c_str());
-  REQUIRE(kernel != nullptr);
   EmulatedCase run(data);
-  const cuda::KernelShape shape = cuda::kernel_shape(data.program());
-  cuda::LaunchPlan launch = cuda::plan_launch(data.program(), shape, run.binding, 132);
-  launch.choices.partials = run.scratch(launch.choices.plan);
-  cuda::ArgumentBuffer arguments(data.program(), run.binding, launch.choices);
-  REQUIRE(arguments.size() == kernel->argument_bytes);
-  if (launch.blocks != 0) {
-    emulate(
-        launch.blocks, launch.threads, [&] { kernel->thread(arguments.data()); },
-        launch.choices.plan.waiting());
-  }
+  cuda::LaunchPlan launch = emulate_generated(name, run);
   CHECK(run.check() == "");
   return launch;
 }
@@ -91,6 +78,23 @@ TEST_CASE("runs of a strided leaf are read from wherever its strides lead") {
     }
     CHECK(packed.size() == (runs ? 2 : 1));
   }
+}
+
+TEST_CASE("maps by tiles, whole ones and what is left at every edge") {
+  unsigned tiled = 0;
+  for (const NamedProgram& named : sample_programs()) {
+    if (!cuda::may_tile(named.program)) continue;
+    for (const Dims& extents : tiled_extents(named.program.rank)) {
+      for (unsigned seed = 1; seed <= 16; ++seed) {
+        const ProgramCase data(named.program, extents,
+                               {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3});
+        if (cuda::plan_tiles(data.program(), data.binding(), 128).blocks == 0) continue;
+        check_emulated(named.name, data);
+        ++tiled;
+      }
+    }
+  }
+  CHECK(tiled > 200);
 }
 
 TEST_CASE("emulated reductions of every shape: short and long rows, split and whole") {

@@ -28,6 +28,8 @@ void interpret_thread(cuda::InterpreterKernel kernel, const void* arguments) {
       return interpreter::fb_map<interpreter::kFbMapElements, true>(small);
     case cuda::InterpreterKernel::reduce_typed:
       return interpreter::fb_reduce_typed<interpreter::kFbElements>(small);
+    case cuda::InterpreterKernel::map_tiled:
+      return interpreter::fb_map_tiled(small);
     case cuda::InterpreterKernel::map_large:
       return interpreter::fb_map<interpreter::kFbLargeElements, true>(large);
     case cuda::InterpreterKernel::reduce_large:

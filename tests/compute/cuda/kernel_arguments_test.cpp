@@ -106,7 +106,7 @@ TEST_CASE("parameters hold sizes, which the declaration does not") {
   binding.leaves = {&source};
   binding.outputs = {&target};
   binding.strides = {{}};
-  ArgumentBuffer arguments(program, binding, {.vector = true, .plan = {}});
+  ArgumentBuffer arguments(program, binding, {.vector = true, .plan = {}, .tiles = {}});
   struct {
     const void* leaf;
     void* output;

@@ -5,6 +5,7 @@
 
 #include "compute/cuda/codegen.hpp"
 #include "compute/cuda/row_kernel.hpp"
+#include "compute/cuda/tile_plan.hpp"
 #include "compute/prelude_text.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/compute/cuda/sample_rows.hpp"
@@ -33,6 +34,9 @@ int main(int argc, char** argv) {
   };
   for (const auto& [name, program] : forebay::test::sample_programs()) {
     write(name, forebay::cuda::generate_kernel(program), forebay::cuda::kernel_entry(program));
+    if (!forebay::cuda::may_tile(program)) continue;
+    write(name + "_tiled", forebay::cuda::generate_kernel(program, true),
+          forebay::cuda::kernel_entry(program));
   }
   for (const forebay::test::NamedRows& rows : forebay::test::sample_rows()) {
     for (const unsigned steps : rows.steps) {

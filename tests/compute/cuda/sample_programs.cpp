@@ -307,4 +307,17 @@ std::vector<NamedProgram> sample_programs() {
   return programs;
 }
 
+std::vector<Dims> tiled_extents(unsigned rank) {
+  switch (rank) {
+    case 2:
+      return {{64, 64}, {33, 17}, {40, 100}, {130, 36}};
+    case 3:
+      return {{3, 32, 16}, {35, 2, 52}, {2, 70, 131}};
+    case 4:
+      return {{2, 34, 3, 20}, {33, 2, 2, 64}};
+    default:
+      return {};
+  }
+}
+
 }  // namespace forebay::test

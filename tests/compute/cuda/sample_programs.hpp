@@ -27,6 +27,10 @@ struct NamedProgram {
 /// Every reduction of every type.
 [[nodiscard]] std::vector<NamedProgram> reduction_programs();
 
+/// Extents that maps may be walked by tiles in, with edges of every kind; none but of 2 to 4
+/// dimensions.
+[[nodiscard]] std::vector<Dims> tiled_extents(unsigned rank);
+
 /// As many leaves, operations, scalars and outputs as `parts` says; eight dimensions where leaves
 /// are strided or something is reduced.
 [[nodiscard]] compute::Program wide_program(const compute::Limits& parts, compute::Access access,

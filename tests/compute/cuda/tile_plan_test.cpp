@@ -1,0 +1,101 @@
+#include "compute/cuda/tile_plan.hpp"
+
+#include <limits>
+
+#include "tests/compute/cuda/sample_programs.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace forebay;
+using compute::Access;
+using compute::Binding;
+using compute::Program;
+using cuda::TilePlan;
+
+namespace {
+
+Program copy_of(std::vector<Access> leaves, unsigned rank) {
+  Program program;
+  for (const Access access : leaves) program.leaves.push_back({DType::f32, access});
+  program.outputs = {{0}};
+  program.rank = static_cast<std::uint8_t>(rank);
+  return program;
+}
+
+TilePlan plan(const Program& program, const Dims& extents, std::vector<Dims> strides) {
+  Binding binding;
+  binding.extents = extents;
+  binding.strides = std::move(strides);
+  return cuda::plan_tiles(program, binding, 128);
+}
+
+TilePlan transposed(const Dims& extents, const Dims& strides) {
+  return plan(copy_of({Access::strided}, static_cast<unsigned>(extents.size())), extents,
+              {strides});
+}
+
+}  // namespace
+
+TEST_CASE("a leaf whose neighbours lie across the rows is read by tiles, others are not") {
+  CHECK(transposed({64, 64}, {1, 64}).blocks > 0);
+  CHECK(transposed({64, 64}, {-1, 64}).blocks > 0);
+  CHECK(transposed({64, 64}, {1, -100}).blocks > 0);
+  CHECK(transposed({3, 64, 5, 64}, {20480, 1, 4096, 64}).across == 1);
+  for (const Dims& strides : {Dims{64, 1}, Dims{64, -1}, Dims{1, 0}, Dims{1, 1}, Dims{2, 128}}) {
+    INFO(to_string(strides));
+    CHECK(transposed({64, 64}, strides).blocks == 0);
+  }
+  INFO("too short for a warp's tile");
+  CHECK(transposed({cuda::kFbTileAcross, cuda::kFbTileInner}, {1, 32}).blocks > 0);
+  CHECK(transposed({cuda::kFbTileAcross - 1, 64}, {1, 31}).blocks == 0);
+  CHECK(transposed({64, cuda::kFbTileInner - 1}, {1, 64}).blocks == 0);
+}
+
+TEST_CASE("the first leaf that lies across decides, beside any other leaves") {
+  const Program program =
+      copy_of({Access::linear, Access::strided, Access::strided, Access::strided}, 3);
+  const TilePlan tiles =
+      plan(program, {40, 50, 60}, {{}, {3000, 60, 1}, {50, 1, 2000}, {1, 2400, 40}});
+  CHECK(tiles.across == 1);
+  CHECK(tiles.blocks > 0);
+}
+
+TEST_CASE("reductions, linear maps and long programs have no tiles") {
+  CHECK(cuda::may_tile(copy_of({Access::strided}, 2)));
+  CHECK_FALSE(cuda::may_tile(copy_of({Access::linear}, 1)));
+  CHECK_FALSE(cuda::may_tile(test::sum_program({DType::f32, Access::strided}, 2, 0b10)));
+  Program program = copy_of({Access::strided}, 2);
+  for (int k = 0; k < 65; ++k) {
+    CHECK(cuda::may_tile(program));
+    program.code.push_back({compute::Op::neg, DType::f32, static_cast<compute::Value>(k), 0, 0});
+  }
+  CHECK_FALSE(cuda::may_tile(program));
+}
+
+TEST_CASE("tiles cover the space, warps side by side as far as a row reaches") {
+  for (const std::int64_t inner : {16, 17, 32, 33, 64, 65, 1000}) {
+    for (const std::int64_t across : {32, 33, 127, 128, 129, 1000}) {
+      const TilePlan tiles = transposed({3, across, inner}, {across * inner, 1, across});
+      INFO(inner << " by " << across);
+      const std::int64_t wide = std::int64_t{1} << tiles.wide_log2;
+      CHECK(wide * cuda::kFbTileInner < inner + 2 * cuda::kFbTileInner * wide / 2);
+      const std::int64_t block_inner = wide * cuda::kFbTileInner;
+      const std::int64_t block_across = 4 / wide * cuda::kFbTileAcross;
+      CHECK(tiles.inner_tiles * block_inner >= inner);
+      CHECK((tiles.inner_tiles - 1) * block_inner < inner);
+      CHECK(tiles.across_tiles * block_across >= across);
+      CHECK((tiles.across_tiles - 1) * block_across < across);
+      CHECK(tiles.blocks == 3 * std::int64_t{tiles.inner_tiles} * tiles.across_tiles);
+    }
+  }
+  CHECK(transposed({64, 16}, {1, 64}).wide_log2 == 0);
+  CHECK(transposed({64, 40}, {1, 64}).wide_log2 == 1);
+  CHECK(transposed({64, 64}, {1, 64}).wide_log2 == 2);
+}
+
+TEST_CASE("where a grid has too few blocks for tiles, and for nothing, there are none") {
+  constexpr std::int64_t kMany = std::int64_t{1} << 31;
+  CHECK(transposed({kMany, 32, 16}, {512, 1, 32}).blocks == 0);
+  CHECK(transposed({kMany - 1, 32, 16}, {512, 1, 32}).blocks == kMany - 1);
+  CHECK(transposed({std::int64_t{1} << 40, std::int64_t{1} << 40}, {1, 1 << 20}).blocks == 0);
+  CHECK(transposed({0, 32, 16}, {512, 1, 32}).blocks == 0);
+}
