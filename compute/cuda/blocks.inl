@@ -43,6 +43,8 @@ FB_FN T fb_fold(T total, T* fold, unsigned member, unsigned group, unsigned pitc
       fold[thread] = total;
     }
   }
+  // In a warp whose first thread takes no part, none does.
+  if (__shfl_sync(0xffffffffU, member, 0) >= 2 * half) return total;
 #pragma unroll 1
   for (; half > 0; half >>= 1) {
     const T other = fb_neighbour(total, half * pitch);

@@ -360,31 +360,34 @@ class Writer {
     }
   }
 
+  /// The end, with what is reduced in the accumulator: that of the last store, if it is last.
   void finish_code() {
-    if (!program_.reduction) {
-      std::vector<std::uint32_t>& code = out_.code;
-      if (!code.empty() && code.back() >> kFbCodeShift == kFbOut) {
-        code.back() += (kFbOutLast - kFbOut) << kFbCodeShift;
-      } else {
-        emit(kFbEnd);
-      }
-      return;
+    if (program_.reduction && reduce()) return;
+    std::vector<std::uint32_t>& code = out_.code;
+    if (!code.empty() && code.back() >> kFbCodeShift == kFbOut) {
+      code.back() += (kFbOutLast - kFbOut) << kFbCodeShift;
+    } else {
+      emit(kFbEnd);
     }
+  }
+
+  /// Brings what is reduced where it is looked for; whether that ended the code.
+  [[nodiscard]] bool reduce() {
     const DType type = program_.type_of(program_.reduction->value);
     const unsigned value = resolve(program_.reduction->value);
     out_.typed = out_.typed || !is_light(*program_.reduction, type);
-    if (wide(value)) {
-      unsigned slot = slot_[value];
-      if (is_scalar(value)) {
-        slot = take_slot(true);
-        emit(general_code(compute::cast_to(type), type), slot, operand(value));
-        out_.code.push_back(0);
-      }
-      emit(kFbEnd, slot);
-      return;
+    if (!wide(value)) {
+      load(value, end_);
+      return false;
     }
-    load(value, end_);
-    emit(kFbEnd);
+    unsigned slot = slot_[value];
+    if (is_scalar(value)) {
+      slot = take_slot(true);
+      emit(general_code(compute::cast_to(type), type), slot, operand(value));
+      out_.code.push_back(0);
+    }
+    emit(kFbEnd, slot);
+    return true;
   }
 
   const Program& program_;

@@ -160,6 +160,7 @@ struct FbHead {
   long long kept, reduced, chunk;  // of a reduction
   long long count;                 // of elements
   unsigned splits, group_log2, columns_log2, inner, ticket;
+  unsigned tiles, tiles_magic, tiles_shift;
   unsigned join;         // FbJoin
   unsigned real, mean;   // what is reduced is f32, else whole; divide at the end
   unsigned indexed;      // the result is the index

@@ -1,13 +1,12 @@
 #include "compute/cuda/codegen.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "compute/cuda/kernel_arguments.hpp"
-#include "compute/cuda/map_walk.hpp"
 #include "compute/cuda/program_text.hpp"
 #include "compute/cuda/reduce_text.hpp"
+#include "compute/cuda/tile_text.hpp"
 #include "compute/prelude_text.hpp"
 
 namespace forebay::cuda {
@@ -26,7 +25,7 @@ std::vector<unsigned> dimensions(const Program& program, bool reduced) {
 }
 
 void signature(Text& text, const Program& program, const KernelShape& shape) {
-  text.block(declare_arguments(program, shape.tiled));
+  text.block(declare_arguments(program, shape.tiled()));
   text.line("extern \"C\" __global__ void __launch_bounds__(", shape.threads, ", ", shape.residents,
             ") ", kernel_entry(program), "(const __grid_constant__ Args a) {");
 }
@@ -45,60 +44,63 @@ void each_run(Text& text, const KernelShape& shape) {
   text.line("    for (int q = 0; q < ", shape.elements / shape.run, "; ++q) {");
 }
 
-/// The statements from loaded elements to the elements of the outputs.
-void compute_elements(Text& text, const Program& program, const ProgramText& code) {
-  code.values(text);
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-    text.line("      y", k, "[e] = ", code.value(program.outputs[k].value), ";");
-  }
-}
-
 /// A thread's elements by whole runs.
-void map_runs(Text& text, const Program& program, const KernelShape& shape, const ProgramText& code,
-              const MapWalk& walk, const std::vector<unsigned>& dims) {
+void map_runs(Text& text, const KernelShape& shape, const ProgramText& code,
+              const std::vector<unsigned>& dims) {
+  const auto run_index = [&] {
+    text.line("      const long long i = start + (q * threads + thread) * ", shape.run, ";");
+  };
   code.arrays(text, shape.elements);
   each_run(text, shape);
-  walk.run(text);
+  run_index();
+  code.split(text, dims, "i");
   code.load_run(text, dims);
   text.line("    }");
   each_element(text, shape);
-  if (code.uses_index()) walk.index(text);
-  compute_elements(text, program, code);
+  if (code.uses_index()) {
+    text.line("      const long long i = start + ((e / ", shape.run, ") * threads + thread) * ",
+              shape.run, " + e % ", shape.run, ";");
+  }
+  code.compute(text);
   text.line("    }");
   each_run(text, shape);
-  walk.run(text);
+  run_index();
   code.store_run(text);
   text.line("    }");
 }
 
 /// A thread's elements side by side, all of them inside.
-void map_batch(Text& text, const Program& program, const KernelShape& shape,
-               const ProgramText& code, const MapWalk& walk, const std::vector<unsigned>& dims) {
+void map_batch(Text& text, const KernelShape& shape, const ProgramText& code,
+               const std::vector<unsigned>& dims) {
+  const auto each_index = [&] {
+    each_element(text, shape);
+    text.line("      const long long i = start + e * threads + thread;");
+  };
   code.arrays(text, shape.elements);
-  each_element(text, shape);
-  walk.element(text);
+  each_index();
+  code.split(text, dims, "i");
   code.load_element(text, dims, Bounds::known);
   text.line("    }");
-  each_element(text, shape);
-  if (code.uses_index()) walk.element(text);
-  compute_elements(text, program, code);
+  each_index();
+  code.compute(text);
   text.line("    }");
-  each_element(text, shape);
-  walk.element(text);
+  each_index();
   code.store_element(text);
   text.line("    }");
 }
 
-/// So many of a thread's elements one after the other, as far as there are any.
-void map_singly(Text& text, const Program& program, unsigned elements, const ProgramText& code,
-                const MapWalk& walk, const std::vector<unsigned>& dims) {
+/// A thread's elements one after the other, as far as there are any.
+void map_singly(Text& text, const KernelShape& shape, const ProgramText& code,
+                const std::vector<unsigned>& dims) {
   text.line("    #pragma unroll 1");
-  text.line("    for (int m = 0; m < ", elements, "; ++m) {");
+  text.line("    for (int n = 0; n < ", shape.per_thread(), "; ++n) {");
+  text.line("      const long long i = start + n * threads + thread;");
+  text.line("      if (i >= a.count) break;");
   text.line("      const int e = 0;");
   code.arrays(text, 1);
-  walk.single(text);
+  code.split(text, dims, "i");
   code.load_element(text, dims, Bounds::known);
-  compute_elements(text, program, code);
+  code.compute(text);
   code.store_element(text);
   text.line("    }");
 }
@@ -109,27 +111,27 @@ void map_kernel(Text& text, const Program& program, const KernelShape& shape) {
   const ProgramText code(program, shape);
   const std::vector<unsigned> dims =
       needs_coordinates(program) ? dimensions(program, false) : std::vector<unsigned>{};
-  const std::unique_ptr<MapWalk> walk = make_map_walk(program, shape, code, dims);
   signature(text, program, shape);
   text.line("  const unsigned thread = threadIdx.x, threads = blockDim.x;");
-  walk->begin(text);
+  text.line("  const long long start = (long long)blockIdx.x * (threads * ", shape.per_thread(),
+            ");");
   code.constants(text);
-  // A pass of a walk by tiles; any other one has no more than one batch.
-  if (shape.tiled) each_pass(text, shape);
+  if (shape.elements > 1) {
+    text.line("  const bool whole = start + threads * ", shape.elements, " <= a.count;");
+  }
   if (shape.vector) {
     text.line("  if (whole && a.vector) {");
-    map_runs(text, program, shape, code, *walk, dims);
+    map_runs(text, shape, code, dims);
     text.line("  } else");
   }
   if (shape.elements > 1 && weight(program) <= kWideWeight) {
     text.line("  if (whole) {");
-    map_batch(text, program, shape, code, *walk, dims);
+    map_batch(text, shape, code, dims);
     text.line("  } else");
   }
   text.line("  {");
-  map_singly(text, program, shape.tiled ? shape.elements : shape.per_thread(), code, *walk, dims);
+  map_singly(text, shape, code, dims);
   text.line("  }");
-  if (shape.tiled) text.line("  }");
   text.line("}");
 }
 
@@ -224,7 +226,7 @@ class RowSteps {
     text.line("    }");
     each_element(text, shape_);
     if (rule_.indexed || code_.uses_index()) locate(text, code_.uses_index());
-    compute_elements(text, program_, code_);
+    code_.compute(text);
     text.line("      t[", place(), "] = ", term(), ";");
     text.line("    }");
     if (!program_.outputs.empty()) {
@@ -254,7 +256,7 @@ class RowSteps {
     text.line("    }");
     each_element(text, shape_);
     locate(text, code_.uses_index());
-    compute_elements(text, program_, code_);
+    code_.compute(text);
     text.line("      t[", place(), "] = r < end ? ", term(), " : ",
               rule_.indexed ? "nothing" : "(Term)nothing", ";");
     text.line("    }");
@@ -320,8 +322,8 @@ void reduce_kernel(Text& text, const Program& program, const KernelShape& shape)
   text.line("  __shared__ Sum fold[", kReduceThreads, "];");
   text.block(R"(  const unsigned thread = threadIdx.x;
   const unsigned group = 1u << a.group_log2, columns = 1u << a.columns_log2;
-  const unsigned tiles = gridDim.x / a.splits;
-  const unsigned tile = blockIdx.x % tiles, split = blockIdx.x / tiles;
+  const unsigned tiles = a.tiles, split = fb_divide(blockIdx.x, a.tiles_magic, a.tiles_shift);
+  const unsigned tile = blockIdx.x - split * tiles;
   const unsigned member = a.inner ? thread & (group - 1) : thread >> a.columns_log2;
   const unsigned column = a.inner ? thread >> a.group_log2 : thread & (columns - 1);
   const unsigned pitch = a.inner ? 1 : columns;
@@ -372,14 +374,18 @@ std::string with_prelude(std::string_view source) {
   return std::move(text).str();
 }
 
-std::string generate_kernel(const Program& program, bool tiled) {
-  const KernelShape shape = kernel_shape(program, tiled);
+std::string generate_kernel(const Program& program, std::uint32_t staged) {
+  const KernelShape shape = kernel_shape(program, staged);
   Text text;
   text.block(kHelpers);
   const Program* const programs[] = {&program};
   narrow_forms(text, programs);
   if (program.reduction) {
     reduce_kernel(text, program, shape);
+  } else if (shape.tiled()) {
+    signature(text, program, shape);
+    tile_kernel(text, program, shape);
+    text.line("}");
   } else {
     map_kernel(text, program, shape);
   }

@@ -1,6 +1,7 @@
 // CUDA C++ for a program: one kernel, no include, contraction off.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,9 @@ namespace forebay::cuda {
 [[nodiscard]] std::string with_prelude(std::string_view source);
 
 /// The whole source, prelude in front; the kernel takes one `struct Args` (kernel_arguments.hpp).
-/// The same program gives the same text on every machine, and sizes never enter it. `tiled`: the
-/// kernel that walks by tiles, of a program that may (tile_plan.hpp).
-[[nodiscard]] std::string generate_kernel(const compute::Program& program, bool tiled = false);
+/// The same program gives the same text on every machine, and sizes never enter it. With
+/// `staged` leaves (bit k: leaf k) the kernel walks by tiles (tile_plan.hpp).
+[[nodiscard]] std::string generate_kernel(const compute::Program& program,
+                                          std::uint32_t staged = 0);
 
 }  // namespace forebay::cuda

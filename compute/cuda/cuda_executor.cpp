@@ -1,6 +1,5 @@
 #include "compute/cuda/cuda_executor.hpp"
 
-#include <array>
 #include <memory>
 
 #include "compute/cuda/launch_plan.hpp"
@@ -17,13 +16,14 @@ using compute::RowProgram;
 
 Readiness CudaExecutor::run(const Program& program, const Binding& binding, const Stream& stream) {
   device_.make_current();
-  const bool tiled = plan_tiles(program, binding, kMapThreads).blocks > 0;
-  Kernel& kernel = kernel_of(program, tiled);
+  const TilePlan tiles = plan_tiles(program, binding, kStagedTile);
+  const std::uint32_t staged = tiles.blocks > 0 ? tiles.leaves : 0;
+  Kernel& kernel = kernel_of(program, staged);
   LaunchPlan launch = plan_launch(program, kernel.shape, binding, device_.info().multiprocessors);
   if (launch.blocks == 0) return Readiness::done;
   // The program may be forgotten before its kernel is made.
   const auto source = [&] {
-    return [copy = program, tiled] { return generate_kernel(copy, tiled); };
+    return [copy = program, staged] { return generate_kernel(copy, staged); };
   };
   if (kernel.function == nullptr && !ready(kernel, source, kernel_entry(program))) {
     return Readiness::not_ready;
@@ -53,13 +53,16 @@ Readiness CudaExecutor::run_rows(const RowProgram& program, const RowBinding& bi
   return Readiness::done;
 }
 
-CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program, bool tiled) {
-  using Kernels = std::array<Kernel, 2>;
-  if (auto* const known = program.prepared.find<Kernels>(this)) return (*known)[tiled];
-  auto kernels = std::make_shared<Kernels>();
-  (*kernels)[false].shape = kernel_shape(program);
-  if (may_tile(program)) (*kernels)[true].shape = kernel_shape(program, true);
-  return program.prepared.keep(this, std::move(kernels))[tiled];
+CudaExecutor::Kernel& CudaExecutor::kernel_of(const Program& program, std::uint32_t staged) {
+  Kernels* kernels = program.prepared.find<Kernels>(this);
+  if (kernels == nullptr) {
+    kernels = &program.prepared.keep(this, std::make_shared<Kernels>());
+    kernels->plain.shape = kernel_shape(program);
+  }
+  if (staged == 0) return kernels->plain;
+  const auto [known, is_new] = kernels->tiled.try_emplace(staged);
+  if (is_new) known->second.shape = kernel_shape(program, staged);
+  return known->second;
 }
 
 template <typename Source>

@@ -20,10 +20,10 @@ namespace forebay::cuda {
 /// until the kernel was made in the background.
 enum class KernelWait : std::uint8_t { wait, background };
 
-/// One kernel a program, and one that walks by tiles if its data asks for it. In the background it
-/// is wanted from the run on that `kernels.compile_after` says, or once somebody waits for all
-/// (KernelCache::settle); a program whose kernel cannot be made is never ready. Such runs neither
-/// compile nor load, so they may be part of a capture.
+/// One kernel a program, and another for each set of leaves that its data lets go by tiles. In the
+/// background it is wanted from the run on that `kernels.compile_after` says, or once somebody
+/// waits for all (KernelCache::settle); a program whose kernel cannot be made is never ready. Such
+/// runs neither compile nor load, so they may be part of a capture.
 ///
 /// Thread safety: none; the backend's calls are serialised.
 /// Cost of a warm run beyond the driver's own: the kernel lies with its program, and about a
@@ -49,7 +49,12 @@ class CudaExecutor final : public compute::Executor {
     std::shared_ptr<BackgroundKernel> background;
     std::uint32_t runs = 0;  ///< without it, as far as they count
   };
-  [[nodiscard]] Kernel& kernel_of(const compute::Program& program, bool tiled);
+  /// `staged`: of the leaves of its tiles, 0 if it walks by none.
+  struct Kernels {
+    Kernel plain;
+    std::map<std::uint32_t, Kernel> tiled;  // by what is staged
+  };
+  [[nodiscard]] Kernel& kernel_of(const compute::Program& program, std::uint32_t staged);
   /// Sets the function if it is there; asks for it if it should be. `source` gives what makes the
   /// text, maybe later and on another thread.
   template <typename Source>

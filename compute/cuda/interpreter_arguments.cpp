@@ -200,6 +200,10 @@ void InterpreterArguments::put_reduction(const Program& program, const Binding& 
   head_.reduced = plan.reduced;
   head_.chunk = plan.chunk;
   head_.splits = plan.splits;
+  head_.tiles = static_cast<unsigned>(plan.tiles);
+  const Division division = division_by(static_cast<std::uint64_t>(plan.tiles));
+  head_.tiles_magic = division.magic;
+  head_.tiles_shift = division.shift;
   head_.group_log2 = plan.group_log2;
   head_.columns_log2 = plan.columns_log2;
   head_.inner = plan.inner;
@@ -214,7 +218,8 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
   head_.leaves = static_cast<unsigned>(bytecode.leaves.size());
   head_.inner_tiles = tiles.inner_tiles;
   head_.across_tiles = tiles.across_tiles;
-  head_.wide_log2 = tiles.wide_log2;
+  head_.wide_log2 =
+      static_cast<unsigned>(std::countr_zero(std::max(tiles.tile.inner / kFbTileInner, 1U)));
   Dims index_strides = binding.extents;
   std::int64_t step = 1;
   for (std::size_t d = index_strides.size(); d-- > 0;) {

@@ -39,7 +39,7 @@ FB_FN long long fb_offset(const Args& a, unsigned first, unsigned last, long lon
 // `local(e)` the place of element e after `start`, `left` what is inside of that. The `piece`
 // elements of a piece follow each other by one stride in every leaf. Where they have 16 bytes,
 // neighbouring threads access neighbouring 16 bytes: `sixteen(k, size)` is where the k-th of a
-// thread begin in a straight leaf, in bytes after `first`, and `out_sixteen(k, size)` in an output.
+// thread begin in a straight leaf, in bytes after `first`, and `out_sixteen` in an output.
 // In a map, where pieces of words have four elements or one:
 template <bool kTyped, typename Args>
 struct FbMapPlace {
@@ -59,7 +59,9 @@ struct FbMapPlace {
   FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
     return (start << size) + (((pass << size) / 16 + k) * threads + thread) * 16;
   }
-  FB_FN_MEMBER long long out_sixteen(unsigned k, unsigned size) const { return sixteen(k, size); }
+  FB_FN_MEMBER long long out_sixteen(const FbBuffer&, unsigned k, unsigned size) const {
+    return sixteen(k, size);
+  }
   FB_FN_MEMBER bool whole() const { return left == threads * kFbMapElements; }
   FB_FN_MEMBER bool inside(unsigned e) const { return local(e) < left; }
   FB_FN_MEMBER long long index(unsigned e) const { return start + local(e); }
@@ -79,8 +81,8 @@ struct FbRowPlace {
   FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
     return (start << size) + ((long long)local(16 * k >> size) << size);
   }
-  FB_FN_MEMBER long long out_sixteen(unsigned k, unsigned size) const {
-    return index(16 * k >> size) << size;
+  FB_FN_MEMBER long long out_sixteen(const FbBuffer& out, unsigned k, unsigned size) const {
+    return out.straight ? (base << size) + sixteen(k, size) : index(16 * k >> size) << size;
   }
   FB_FN_MEMBER unsigned local(unsigned e) const {
     const unsigned run = a.head.run_log2, n = pass + e;
@@ -126,7 +128,9 @@ struct FbTilePlace {
   FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
     return index(16 * k >> size) << size;
   }
-  FB_FN_MEMBER long long out_sixteen(unsigned k, unsigned size) const { return sixteen(k, size); }
+  FB_FN_MEMBER long long out_sixteen(const FbBuffer&, unsigned k, unsigned size) const {
+    return sixteen(k, size);
+  }
   FB_FN_MEMBER long long walk(unsigned e, unsigned strides) const {
     const unsigned long long* const last = a.body + strides + a.head.rank - 1;
     return fb_offset(a, 0, a.head.rank - 2, other, strides) +
@@ -300,13 +304,14 @@ FB_FN void fb_load(const Args& a, const FbSlots<N>& slots, const Place& place, u
 // Words that hold a thread's elements as they lie in memory, to an output where pieces lie
 // together: 16 bytes at a time, or what a piece has.
 template <bool kNarrower, int kWords, typename Place>
-FB_FN void fb_store_pieces(unsigned char* first, const unsigned (&words)[kWords], unsigned size,
+FB_FN void fb_store_pieces(const FbBuffer& out, const unsigned (&words)[kWords], unsigned size,
                            unsigned width_log2, const Place& place) {
+  unsigned char* const first = (unsigned char*)out.address;
   if (!kNarrower || width_log2 >= 4) {
 #pragma unroll
     for (int k = 0; k < kWords / 4; ++k) {
       const unsigned* const w = words + 4 * k;
-      *(FbQuad*)(first + place.out_sixteen(k, size)) = FbQuad{{w[0], w[1], w[2], w[3]}};
+      *(FbQuad*)(first + place.out_sixteen(out, k, size)) = FbQuad{{w[0], w[1], w[2], w[3]}};
     }
   } else if (width_log2 == 3) {
 #pragma unroll
@@ -333,7 +338,7 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
   const bool together =
       out.packed && place.whole() && (kTyped ? width_log2 >= 2 : place.piece == 4);
   if (size == 2 && together) {
-    fb_store_pieces<kTyped>(first, acc, 2, width_log2, place);
+    fb_store_pieces<kTyped>(out, acc, 2, width_log2, place);
     return;
   }
   unsigned bits[N];
@@ -353,7 +358,7 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
       for (int k = 0; k < N / 2; ++k) {
         pairs[k] = __byte_perm(bits[2 * k], bits[2 * k + 1], 0x5410);
       }
-      fb_store_pieces<true>(first, pairs, 1, width_log2, place);
+      fb_store_pieces<true>(out, pairs, 1, width_log2, place);
     } else {
       unsigned fours[N / 4];
 #pragma unroll
@@ -362,7 +367,7 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
         fours[k] = __byte_perm(__byte_perm(four[0], four[1], 0x0040),
                                __byte_perm(four[2], four[3], 0x0040), 0x5410);
       }
-      fb_store_pieces<true>(first, fours, 0, width_log2, place);
+      fb_store_pieces<true>(out, fours, 0, width_log2, place);
     }
     return;
   }

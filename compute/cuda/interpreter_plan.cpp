@@ -132,7 +132,8 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
       program, binding,
       reduces ? std::min(plan.run, 4U) : std::min(elements, elements_of_16_bytes(program)));
   if (!reduces && plan.kernel != InterpreterKernel::map_large) {
-    const TilePlan tiles = plan_tiles(program, binding, launch.threads);
+    const TileShape tile = warp_tiles(binding.extents[binding.extents.size() - 1], launch.threads);
+    const TilePlan tiles = plan_tiles(program, binding, tile);
     if (tiles.blocks > 0) {
       plan.kernel = InterpreterKernel::map_tiled;
       plan.piece = piece_of(program, binding,

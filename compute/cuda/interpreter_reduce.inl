@@ -5,15 +5,15 @@
 template <typename Args>
 struct FbTile {
   const Args& a;
-  unsigned group, columns, tiles, tile, split, pitch;
+  unsigned group, columns, tiles, split, tile, pitch;
 
   explicit FB_FN_MEMBER FbTile(const Args& args)
       : a(args),
         group(1U << a.head.group_log2),
         columns(1U << a.head.columns_log2),
-        tiles(gridDim.x / args.head.splits),
-        tile(blockIdx.x % tiles),
-        split(blockIdx.x / tiles),
+        tiles(a.head.tiles),
+        split(fb_divide(blockIdx.x, a.head.tiles_magic, a.head.tiles_shift)),
+        tile(blockIdx.x - split * tiles),
         pitch(a.head.inner ? 1 : columns) {}
 
   FB_FN_MEMBER unsigned member(unsigned thread) const {

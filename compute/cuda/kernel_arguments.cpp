@@ -62,13 +62,14 @@ std::string declare_arguments(const Program& program, bool tiled) {
     text.line("  ", type_name(program.scalars[k]), " scalar", k, ";");
   }
   if (program.reduction) {
-    text.line("  unsigned splits, group_log2, columns_log2, inner, ticket;");
+    text.line("  unsigned splits, tiles, tiles_magic, tiles_shift;");
+    text.line("  unsigned group_log2, columns_log2, inner, ticket;");
   }
   text.line("  unsigned vector, narrow", has_strided_leaf(program) ? ", packed;" : ";");
   if (coordinates) {
     for (unsigned d = 0; d < program.rank; ++d) text.line("  unsigned magic", d, ", shift", d, ";");
   }
-  if (tiled) text.line("  unsigned across_dim, wide_log2, inner_tiles, across_tiles;");
+  if (tiled) text.line("  unsigned across_dim, inner_tiles, across_tiles;");
   for (std::size_t k = 0; k < program.scalars.size(); ++k) {
     if (size_of(program.scalars[k]) == 8) continue;
     const DType type = program.scalars[k];
@@ -130,7 +131,11 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
   }
   if (program.reduction) {
     const ReducePlan& plan = choices.plan;
+    const Division division = division_by(static_cast<std::uint64_t>(plan.tiles));
     put(plan.splits);
+    put(static_cast<std::uint32_t>(plan.tiles));
+    put(division.magic);
+    put(division.shift);
     put(plan.group_log2);
     put(plan.columns_log2);
     put(std::uint32_t{plan.inner});
@@ -151,7 +156,6 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
   }
   if (tiled) {
     put(std::uint32_t{tiles.across});
-    put(std::uint32_t{tiles.wide_log2});
     put(tiles.inner_tiles);
     put(tiles.across_tiles);
   }

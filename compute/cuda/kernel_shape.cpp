@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kSlimStep = 32;
 constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;
-/// Of maps by tiles: up to this weight a thread's elements are all written out, with 64 registers.
+/// Of maps by tiles: up to this weight a thread's elements are all written out; 64 registers.
 constexpr unsigned kTiledWeight = 80;
-constexpr unsigned kTiledResidents = 8;
+constexpr unsigned kTiledResidents = 4;
 
 /// What loads cost is how many are in flight, and these take blocks: with few registers a
 /// multiprocessor holds more of them. Programs that need more would spill.
@@ -41,7 +41,7 @@ unsigned residents(const Program& program, const KernelShape& shape, unsigned wo
 
 }  // namespace
 
-KernelShape kernel_shape(const Program& program, bool tiled) {
+KernelShape kernel_shape(const Program& program, std::uint32_t staged) {
   unsigned linear = 0;
   bool strided = false;
   std::size_t widest = 1;  // bytes of an element that goes in or out
@@ -69,14 +69,14 @@ KernelShape kernel_shape(const Program& program, bool tiled) {
     shape.residents = residents(program, shape, work);
     return shape;
   }
-  if (tiled) {
-    shape.run = kFbTilePiece;
-    shape.elements = work <= kTiledWeight ? kFbTilePiece * kFbTileRows : kFbTilePiece;
-    shape.passes = kFbTilePiece * kFbTileRows / shape.elements;
-    shape.vector = true;
-    shape.tiled = true;
-    shape.threads = kMapThreads;
+  if (staged != 0) {
+    constexpr unsigned kOfThread = kStagedTile.inner * kStagedTile.across / kStagedThreads;
+    shape.run = 1;
+    shape.elements = work <= kTiledWeight ? kOfThread : 4;
+    shape.passes = kOfThread / shape.elements;
+    shape.threads = kStagedThreads;
     shape.residents = kTiledResidents;
+    shape.staged = staged;
     return shape;
   }
   // Sixteen bytes of the widest type; long code of narrow types is not written out that often.

@@ -1,6 +1,8 @@
 // How the kernel of a program is laid out.
 #pragma once
 
+#include <cstdint>
+
 #include "forebay/compute/program.hpp"
 
 namespace forebay::cuda {
@@ -17,15 +19,16 @@ inline constexpr unsigned kWideWeight = 40;
 /// one batch, or takes its elements one by one.
 struct KernelShape {
   unsigned elements = 4;
-  unsigned passes = 1;     ///< more than one keeps the code of a long program small
-  unsigned run = 4;        ///< neighbouring elements that a thread takes together
-  bool vector = false;     ///< runs as a whole where addresses allow
-  bool tiled = false;      ///< by tiles (tile_plan.hpp): a run is a row of a thread's part
-  unsigned threads = 256;  ///< of a block, at most
-  unsigned residents = 1;  ///< blocks that a multiprocessor should hold: it bounds the registers
+  unsigned passes = 1;       ///< more than one keeps the code of a long program small
+  unsigned run = 4;          ///< neighbouring elements that a thread takes together
+  bool vector = false;       ///< runs as a whole where addresses allow
+  unsigned threads = 256;    ///< of a block, at most
+  unsigned residents = 1;    ///< blocks that a multiprocessor should hold: it bounds the registers
+  std::uint32_t staged = 0;  ///< bit k: leaf k goes through shared memory, tile by tile
+  [[nodiscard]] bool tiled() const noexcept { return staged != 0; }
   [[nodiscard]] unsigned per_thread() const noexcept { return elements * passes; }
 };
-/// REQUIRES: may_tile(program), if it is to be `tiled`.
-[[nodiscard]] KernelShape kernel_shape(const compute::Program& program, bool tiled = false);
+/// With `staged` leaves by tiles (tile_plan.hpp). REQUIRES: may_tile(program), if there are any.
+[[nodiscard]] KernelShape kernel_shape(const compute::Program& program, std::uint32_t staged = 0);
 
 }  // namespace forebay::cuda

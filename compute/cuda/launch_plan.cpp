@@ -77,15 +77,15 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;
   if (count == 0) return launch;
-  launch.choices.vector = shape.vector && all_aligned(program, shape, binding) &&
-                          (!has_strided_leaf(program) || rows_hold_runs(shape, binding));
-  if (launch.choices.vector) launch.choices.packed = packed_leaves(program, shape, binding);
-  if (shape.tiled) {
-    launch.choices.tiles = plan_tiles(program, binding, shape.threads);
+  if (shape.tiled()) {
+    launch.choices.tiles = plan_tiles(program, binding, kStagedTile);
     launch.threads = shape.threads;
     launch.blocks = grid(launch.choices.tiles.blocks);
     return launch;
   }
+  launch.choices.vector = shape.vector && all_aligned(program, shape, binding) &&
+                          (!has_strided_leaf(program) || rows_hold_runs(shape, binding));
+  if (launch.choices.vector) launch.choices.packed = packed_leaves(program, shape, binding);
   // Small maps use small blocks, so that every multiprocessor has one.
   launch.threads = shape.threads;
   const auto blocks = [&] {

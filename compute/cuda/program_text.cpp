@@ -179,12 +179,15 @@ void ProgramText::arrays(Text& text, unsigned elements) const {
   }
 }
 
-void ProgramText::values(Text& text) const {
+void ProgramText::compute(Text& text) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
     text.line("      const ", type_name(program_.leaves[k].type), " v", k, " = x", k, "[e];");
   }
   code(text);
+  for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
+    text.line("      y", k, "[e] = ", value(program_.outputs[k].value), ";");
+  }
 }
 
 void ProgramText::code(Text& text) const {
@@ -244,11 +247,13 @@ std::string ProgramText::element(std::size_t k, const std::vector<unsigned>& dim
 void ProgramText::load_element(Text& text, const std::vector<unsigned>& dims, Bounds bounds) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
+    const bool staged = (shape_.staged >> k & 1) != 0;
+    const std::string read = staged ? name("tile", k) + "[inner][across]" : element(k, dims);
     if (bounds == Bounds::known) {
-      text.line("      x", k, "[e] = ", element(k, dims), ";");
+      text.line("      x", k, "[e] = ", read, ";");
     } else {
-      text.line("      x", k, "[e] = inside ? ", element(k, dims), " : ",
-                zero_of(program_.leaves[k].type), ";");
+      text.line("      x", k, "[e] = inside ? ", read, " : ", zero_of(program_.leaves[k].type),
+                ";");
     }
   }
 }

@@ -15,49 +15,65 @@ using compute::Program;
 
 namespace {
 
-constexpr std::size_t kMostTiledCode = 64;  // instructions
+constexpr std::size_t kMostTiledCode = 64;          // instructions
+constexpr std::size_t kStaticShared = 48U * 1024U;  // what a block has on every device
+constexpr std::size_t kStagedElements = std::size_t{kStagedTile.inner} * (kStagedTile.across + 1);
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// The dimension along which a leaf's elements are neighbours while those of a row are not; the
-/// innermost one if there is no such leaf.
-std::size_t across_dimension(const Program& program, const Binding& binding) {
-  const std::size_t inner = binding.extents.size() - 1;
-  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
-    if (program.leaves[k].access != Access::strided) continue;
-    const Dims& strides = binding.strides[k];
-    if (std::abs(strides[inner]) <= 1) continue;
-    for (std::size_t d = 0; d < inner; ++d) {
-      if (std::abs(strides[d]) == 1 && binding.extents[d] >= kFbTileAcross) return d;
-    }
-  }
-  return inner;
+/// Whether the leaf's elements are neighbours along dimension d, but not along the innermost one.
+bool lies_across(const Program& program, const Binding& binding, std::size_t leaf, std::size_t d) {
+  if (program.leaves[leaf].access != Access::strided) return false;
+  const Dims& strides = binding.strides[leaf];
+  return std::abs(strides[d]) == 1 && std::abs(strides[strides.size() - 1]) > 1;
 }
 
 }  // namespace
+
+TileShape warp_tiles(std::int64_t extent, unsigned threads) noexcept {
+  const unsigned warps = threads / kFbWarp;
+  const std::int64_t reach = divide_up(extent, kFbTileInner);
+  const unsigned wide = std::bit_floor(static_cast<unsigned>(std::min<std::int64_t>(warps, reach)));
+  return {kFbTileInner * wide, kFbTileAcross * (warps / wide)};
+}
 
 bool may_tile(const Program& program) noexcept {
   return !program.reduction && program.rank > 1 && program.code.size() <= kMostTiledCode &&
          has_strided_leaf(program);
 }
 
-TilePlan plan_tiles(const Program& program, const Binding& binding, unsigned threads) noexcept {
-  TilePlan plan;
-  if (!may_tile(program)) return plan;
+std::uint32_t staged(const Program& program, std::uint32_t leaves) noexcept {
+  std::size_t bytes = 0;
+  std::uint32_t held = 0;
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if ((leaves >> k & 1) == 0) continue;
+    bytes += kStagedElements * size_of(program.leaves[k].type);
+    if (bytes > kStaticShared) break;
+    held |= 1U << k;
+  }
+  return held;
+}
+
+TilePlan plan_tiles(const Program& program, const Binding& binding, TileShape tile) noexcept {
+  TilePlan plan{.tile = tile};
   const std::size_t inner = binding.extents.size() - 1;
-  const std::size_t across = across_dimension(program, binding);
-  if (across == inner || binding.extents[inner] < kFbTileInner) return plan;
-  const unsigned warps = threads / kFbWarp;
-  const std::int64_t warps_inner = divide_up(binding.extents[inner], kFbTileInner);
-  const auto wide = static_cast<unsigned>(std::min<std::int64_t>(warps, warps_inner));
-  plan.across = static_cast<unsigned>(across);
-  plan.wide_log2 = static_cast<unsigned>(std::bit_width(wide)) - 1;
-  const std::int64_t block_inner = std::int64_t{kFbTileInner} << plan.wide_log2;
-  const std::int64_t block_across = std::int64_t{kFbTileAcross} * (warps >> plan.wide_log2);
-  const std::int64_t inner_tiles = divide_up(binding.extents[inner], block_inner);
-  const std::int64_t across_tiles = divide_up(binding.extents[across], block_across);
+  if (!may_tile(program) || binding.extents[inner] < kFbTileInner) return plan;
+  // The first such leaf decides on the dimension.
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    const bool first = plan.leaves == 0;
+    for (std::size_t d = first ? 0 : plan.across; d < (first ? inner : plan.across + 1U); ++d) {
+      if (binding.extents[d] < kFbTileAcross || !lies_across(program, binding, k, d)) continue;
+      plan.across = static_cast<unsigned>(d);
+      plan.leaves |= 1U << k;
+      break;
+    }
+  }
+  if (plan.leaves == 0) return plan;
+  plan.leaves = staged(program, plan.leaves);
+  const std::int64_t inner_tiles = divide_up(binding.extents[inner], tile.inner);
+  const std::int64_t across_tiles = divide_up(binding.extents[plan.across], tile.across);
   std::int64_t others = 1;
-  for (std::size_t d = 0; d < inner; ++d) others *= d == across ? 1 : binding.extents[d];
+  for (std::size_t d = 0; d < inner; ++d) others *= d == plan.across ? 1 : binding.extents[d];
   if (others == 0) return plan;
   // More blocks than a grid has are walked in the space's own order.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();

@@ -29,8 +29,9 @@ void compile_tiled(const std::vector<NamedProgram>& programs, const std::string&
   for (const NamedProgram& named : programs) {
     if (!cuda::may_tile(named.program)) continue;
     INFO(named.name << " by tiles for " << architecture);
-    CHECK_FALSE(cuda::compile_cubin(*nvrtc, cuda::generate_kernel(named.program, true), named.name,
-                                    {architecture, false})
+    CHECK_FALSE(cuda::compile_cubin(
+                    *nvrtc, cuda::generate_kernel(named.program, staged_sample(named.program)),
+                    named.name, {architecture, false})
                     .empty());
   }
 }

@@ -6,6 +6,7 @@
 #include "compute/cuda/launch_plan.hpp"
 #include "tests/compute/cuda/emulated_case.hpp"
 #include "tests/compute/cuda/emulator.hpp"
+#include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
 
 namespace forebay::test {
@@ -13,11 +14,11 @@ namespace forebay::test {
 /// The kernel `name` of kernel_writer, or that by tiles if the data asks for it.
 inline cuda::LaunchPlan emulate_generated(const std::string& name, EmulatedCase& run) {
   const compute::Program& program = run.program();
-  const bool tiled = cuda::plan_tiles(program, run.binding, cuda::kMapThreads).blocks > 0;
+  const bool tiled = cuda::plan_tiles(program, run.binding, cuda::kStagedTile).blocks > 0;
   const EmulatedKernel* const kernel = emulated_kernel((name + (tiled ? "_tiled" : "")).c_str());
   REQUIRE(kernel != nullptr);
-  cuda::LaunchPlan launch =
-      cuda::plan_launch(program, cuda::kernel_shape(program, tiled), run.binding, 132);
+  cuda::LaunchPlan launch = cuda::plan_launch(
+      program, cuda::kernel_shape(program, tiled ? staged_sample(program) : 0), run.binding, 132);
   launch.choices.partials = run.scratch(launch.choices.plan);
   cuda::ArgumentBuffer arguments(program, run.binding, launch.choices);
   REQUIRE(arguments.size() == kernel->argument_bytes);

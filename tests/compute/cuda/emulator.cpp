@@ -3,7 +3,11 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 #if defined(__SANITIZE_ADDRESS__)
@@ -18,11 +22,17 @@ namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 
+constexpr unsigned kWarp = 32;
+
+/// Whom a thread waits for, those that have ended aside.
+enum class Wait : std::uint8_t { none, warp, block };
+
 struct Fiber {
   std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStackBytes);
   jmp_buf here;
   bool begun = false;
   bool done = false;
+  Wait wait = Wait::none;
 };
 
 struct Scheduler {
@@ -90,38 +100,74 @@ void run_threads() {
 
 }  // namespace
 
-void __syncthreads() {
+namespace {
+
+void wait_for(Wait others) {
   const unsigned me = scheduler.current;
+  scheduler.fibers[me].wait = others;
   pause(scheduler.fibers[me]);
   threadIdx.x = me;
 }
 
-unsigned __shfl_down_sync(unsigned /*mask*/, unsigned value, unsigned distance) {
-  constexpr unsigned kWarp = 32;
+// What thread `from` of the warp gives, or the own value if there is none.
+unsigned exchange(unsigned value, unsigned from) {
   static std::vector<unsigned> values;
   const unsigned me = scheduler.current;
   values.resize(scheduler.fibers.size());
   values[me] = value;
-  __syncthreads();
-  const bool inside = me % kWarp + distance < kWarp && me + distance < blockDim.x;
-  const unsigned result = inside ? values[me + distance] : value;
-  __syncthreads();
+  wait_for(Wait::warp);
+  const unsigned other = me / kWarp * kWarp + from;
+  const unsigned result = from < kWarp && other < blockDim.x ? values[other] : value;
+  wait_for(Wait::warp);
   return result;
+}
+
+}  // namespace
+
+void __syncthreads() { wait_for(Wait::block); }
+
+unsigned __shfl_sync(unsigned /*mask*/, unsigned value, unsigned lane) {
+  return exchange(value, lane);
+}
+
+unsigned __shfl_down_sync(unsigned /*mask*/, unsigned value, unsigned distance) {
+  return exchange(value, scheduler.current % kWarp + distance);
 }
 
 namespace {
 
+// Whether all of those from `first` on wait for `others`.
+bool all_wait(unsigned first, unsigned count, Wait others) {
+  return std::all_of(scheduler.fibers.begin() + first, scheduler.fibers.begin() + first + count,
+                     [others](const Fiber& fiber) { return fiber.done || fiber.wait == others; });
+}
+
+// Every thread that waits for nobody goes on, whole warps and the block once all of them wait.
 void run_block(unsigned threads) {
-  for (unsigned t = 0; t < threads; ++t) scheduler.fibers[t].done = false;
-  for (bool any = true; any;) {
-    any = false;
+  for (unsigned t = 0; t < threads; ++t) {
+    scheduler.fibers[t].done = false;
+    scheduler.fibers[t].wait = Wait::none;
+  }
+  for (unsigned live = threads; live != 0;) {
+    const bool block = all_wait(0, threads, Wait::block);
+    bool warp = false;
+    unsigned resumed = 0;
+    live = 0;
     for (unsigned t = 0; t < threads; ++t) {
+      if (t % kWarp == 0) warp = all_wait(t, std::min(kWarp, threads - t), Wait::warp);
       Fiber& fiber = scheduler.fibers[t];
       if (fiber.done) continue;
-      any = true;
+      ++live;
+      if ((fiber.wait == Wait::warp && !warp) || (fiber.wait == Wait::block && !block)) continue;
+      fiber.wait = Wait::none;
       scheduler.current = t;
       threadIdx.x = t;
       resume(fiber);
+      ++resumed;
+    }
+    if (live != 0 && resumed == 0) {
+      std::fprintf(stderr, "threads of an emulated block wait for each other\n");
+      std::abort();
     }
   }
 }

@@ -15,7 +15,8 @@ struct Index {
 extern Index threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
 inline void __threadfence() {}
-/// Every thread of the block calls it.
+/// Every thread of a warp calls these.
+unsigned __shfl_sync(unsigned mask, unsigned value, unsigned lane);
 unsigned __shfl_down_sync(unsigned mask, unsigned value, unsigned distance);
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   const std::uint64_t bytes = std::uint64_t{b} << 32 | a;

@@ -119,7 +119,8 @@ TEST_CASE("maps that are interpreted by tiles have the bits of generated kernels
       for (unsigned seed = 1; seed <= 6; ++seed) {
         const ProgramCase data(named.program, extents,
                                {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3});
-        if (cuda::plan_tiles(data.program(), data.binding(), 128).blocks == 0) continue;
+        if (cuda::plan_tiles(data.program(), data.binding(), cuda::kStagedTile).blocks == 0)
+          continue;
         INFO(named.name << " over " << to_string(extents));
         check_against_generated(named.name, data, kernels);
       }

@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
   for (const auto& [name, program] : forebay::test::sample_programs()) {
     write(name, forebay::cuda::generate_kernel(program), forebay::cuda::kernel_entry(program));
     if (!forebay::cuda::may_tile(program)) continue;
-    write(name + "_tiled", forebay::cuda::generate_kernel(program, true),
+    const std::uint32_t staged = forebay::test::staged_sample(program);
+    write(name + "_tiled", forebay::cuda::generate_kernel(program, staged),
           forebay::cuda::kernel_entry(program));
   }
   for (const forebay::test::NamedRows& rows : forebay::test::sample_rows()) {

@@ -22,13 +22,18 @@ TEST_CASE("values are named in the program's order: leaves, scalars, results") {
   const KernelShape shape;
   const ProgramText code(program, shape);
   Text values;
-  code.values(values);
+  code.code(values);
   CHECK(std::move(values).str() ==
-        "      const float v0 = x0[e];\n"
         "      const float v3 = fb_mul(v0, v2);\n"
         "      const float v4 = fb_to_f32(v1);\n"
         "      const bool v5 = fb_greater(v3, v4);\n"
         "      const float v6 = fb_select(v5, v3, v4);\n");
+  program.outputs = {{6}};
+  Text elements;
+  code.compute(elements);
+  const std::string text = std::move(elements).str();
+  CHECK(text.starts_with("      const float v0 = x0[e];\n      const float v3"));
+  CHECK(text.ends_with("      y0[e] = v6;\n"));
   Text constants;
   code.constants(constants);
   CHECK(std::move(constants).str() ==

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "compute/cuda/kernel_arguments.hpp"
+#include "compute/cuda/tile_plan.hpp"
 #include "tests/compute/all_types.hpp"
 #include "tests/compute/cuda/sample_rows.hpp"
 
@@ -318,6 +319,14 @@ std::vector<Dims> tiled_extents(unsigned rank) {
     default:
       return {};
   }
+}
+
+std::uint32_t staged_sample(const compute::Program& program) {
+  std::uint32_t strided = 0;
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if (program.leaves[k].access == compute::Access::strided) strided |= 1U << k;
+  }
+  return cuda::staged(program, strided);
 }
 
 }  // namespace forebay::test

@@ -30,6 +30,9 @@ struct NamedProgram {
 /// Extents that maps may be walked by tiles in, with edges of every kind; none but of 2 to 4
 /// dimensions.
 [[nodiscard]] std::vector<Dims> tiled_extents(unsigned rank);
+/// What the sample of a kernel by tiles stages: as many strided leaves as can be, since any may be
+/// for which it would not pay.
+[[nodiscard]] std::uint32_t staged_sample(const compute::Program& program);
 
 /// As many leaves, operations, scalars and outputs as `parts` says; eight dimensions where leaves
 /// are strided or something is reduced.

@@ -1,6 +1,6 @@
 #include "compute/cuda/tile_plan.hpp"
 
-#include <limits>
+#include <utility>
 
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
@@ -25,7 +25,7 @@ TilePlan plan(const Program& program, const Dims& extents, std::vector<Dims> str
   Binding binding;
   binding.extents = extents;
   binding.strides = std::move(strides);
-  return cuda::plan_tiles(program, binding, 128);
+  return cuda::plan_tiles(program, binding, cuda::warp_tiles(extents[extents.size() - 1], 128));
 }
 
 TilePlan transposed(const Dims& extents, const Dims& strides) {
@@ -50,13 +50,25 @@ TEST_CASE("a leaf whose neighbours lie across the rows is read by tiles, others 
   CHECK(transposed({64, cuda::kFbTileInner - 1}, {1, 64}).blocks == 0);
 }
 
-TEST_CASE("the first leaf that lies across decides, beside any other leaves") {
-  const Program program =
-      copy_of({Access::linear, Access::strided, Access::strided, Access::strided}, 3);
-  const TilePlan tiles =
-      plan(program, {40, 50, 60}, {{}, {3000, 60, 1}, {50, 1, 2000}, {1, 2400, 40}});
+TEST_CASE("the first leaf that lies across decides, and those like it are staged with it") {
+  const Program program = copy_of(
+      {Access::linear, Access::strided, Access::strided, Access::strided, Access::strided}, 3);
+  const TilePlan tiles = plan(program, {40, 50, 60},
+                              {{}, {3000, 60, 1}, {50, 1, 2000}, {1, 2400, 40}, {3000, -1, 50}});
   CHECK(tiles.across == 1);
   CHECK(tiles.blocks > 0);
+  CHECK(tiles.leaves == 0b10100);
+}
+
+TEST_CASE("as many leaves are staged as shared memory holds") {
+  Program program = copy_of({Access::strided, Access::strided, Access::strided}, 2);
+  CHECK(cuda::staged(program, 0b111) == 0b011);
+  CHECK(cuda::staged(program, 0b110) == 0b110);
+  CHECK(cuda::staged(program, 0) == 0);
+  program.leaves[0].type = DType::f64;
+  CHECK(cuda::staged(program, 0b111) == 0b001);
+  program.leaves[0].type = DType::u8;
+  CHECK(cuda::staged(program, 0b111) == 0b111);
 }
 
 TEST_CASE("reductions, linear maps and long programs have no tiles") {
@@ -76,20 +88,21 @@ TEST_CASE("tiles cover the space, warps side by side as far as a row reaches") {
     for (const std::int64_t across : {32, 33, 127, 128, 129, 1000}) {
       const TilePlan tiles = transposed({3, across, inner}, {across * inner, 1, across});
       INFO(inner << " by " << across);
-      const std::int64_t wide = std::int64_t{1} << tiles.wide_log2;
-      CHECK(wide * cuda::kFbTileInner < inner + 2 * cuda::kFbTileInner * wide / 2);
-      const std::int64_t block_inner = wide * cuda::kFbTileInner;
-      const std::int64_t block_across = 4 / wide * cuda::kFbTileAcross;
-      CHECK(tiles.inner_tiles * block_inner >= inner);
-      CHECK((tiles.inner_tiles - 1) * block_inner < inner);
-      CHECK(tiles.across_tiles * block_across >= across);
-      CHECK((tiles.across_tiles - 1) * block_across < across);
+      CHECK(std::int64_t{tiles.inner_tiles} * tiles.tile.inner >= inner);
+      CHECK((std::int64_t{tiles.inner_tiles} - 1) * tiles.tile.inner < inner);
+      CHECK(std::int64_t{tiles.across_tiles} * tiles.tile.across >= across);
+      CHECK((std::int64_t{tiles.across_tiles} - 1) * tiles.tile.across < across);
       CHECK(tiles.blocks == 3 * std::int64_t{tiles.inner_tiles} * tiles.across_tiles);
     }
   }
-  CHECK(transposed({64, 16}, {1, 64}).wide_log2 == 0);
-  CHECK(transposed({64, 40}, {1, 64}).wide_log2 == 1);
-  CHECK(transposed({64, 64}, {1, 64}).wide_log2 == 2);
+  const auto shape = [](std::int64_t inner, unsigned threads) {
+    const cuda::TileShape tile = cuda::warp_tiles(inner, threads);
+    return std::pair(tile.inner, tile.across);
+  };
+  CHECK(shape(16, 128) == std::pair(16U, 128U));
+  CHECK(shape(40, 128) == std::pair(32U, 64U));
+  CHECK(shape(64, 128) == std::pair(64U, 32U));
+  CHECK(shape(1000, 256) == std::pair(128U, 32U));
 }
 
 TEST_CASE("where a grid has too few blocks for tiles, and for nothing, there are none") {
