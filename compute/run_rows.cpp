@@ -22,9 +22,9 @@ NodeRef Engine::run_rows(const RowProgram& program, std::span<const NodeRef> inp
   if (backend().executors().front()->run_rows(program, binding, device_.default_stream()) ==
       Readiness::done) {
     FusionCounters& counters = device_.counters().fusion;
-    counters.launches.fetch_add(1, std::memory_order_relaxed);
+    count(counters.launches);
     for (const RowStage& stage : program.stages) {
-      counters.operations.fetch_add(stage.program.code.size(), std::memory_order_relaxed);
+      count(counters.operations, stage.program.code.size());
     }
   } else {
     run_stages(program, binding);

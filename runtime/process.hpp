@@ -7,11 +7,17 @@
 
 namespace forebay::process {
 
+/// `generation`. Constant initialisation: valid before and after every static object of the
+/// program.
+inline constinit std::atomic<std::uint32_t> current_generation{0};
+
 /// A number that differs between a process and the children it forks after `watch_forks`. Objects
 /// that hold threads, locks or a device keep the number they were made under: where it has changed,
 /// they are copies in a forked child, in which no lock may be taken and nothing destroyed.
 /// Thread safety: any thread. Cost: one relaxed load.
-[[nodiscard]] std::uint32_t generation() noexcept;
+[[nodiscard]] inline std::uint32_t generation() noexcept {
+  return current_generation.load(std::memory_order_relaxed);
+}
 
 /// From now on `generation` follows forks. Once is enough; more is fine.
 void watch_forks() noexcept;

@@ -129,7 +129,7 @@ class CudaBackend final : public compute::Backend {
       const std::string call = std::string("launching ") + kernel.name;
       throw_driver_error(device_.api(), result, call.c_str());
     }
-    device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
+    count(device_.counters().kernels.compiled_launches);
   }
 
   [[nodiscard]] bool prepare_capture(const Stream& stream) override {

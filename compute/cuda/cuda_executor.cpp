@@ -15,12 +15,9 @@ using compute::RowBinding;
 using compute::RowProgram;
 
 Readiness CudaExecutor::run(const Program& program, const Binding& binding, const Stream& stream) {
-  device_.make_current();
   const TilePlan tiles = plan_tiles(program, binding, kStagedTile);
   const std::uint32_t staged = tiles.blocks > 0 ? tiles.leaves : 0;
   Kernel& kernel = kernel_of(program, staged);
-  LaunchPlan launch = plan_launch(program, kernel.shape, binding, device_.info().multiprocessors);
-  if (launch.blocks == 0) return Readiness::done;
   // The program may be forgotten before its kernel is made.
   const auto source = [&] {
     return [copy = program, staged] { return generate_kernel(copy, staged); };
@@ -28,6 +25,9 @@ Readiness CudaExecutor::run(const Program& program, const Binding& binding, cons
   if (kernel.function == nullptr && !ready(kernel, source, kernel_entry(program))) {
     return Readiness::not_ready;
   }
+  LaunchPlan launch = plan_launch(program, kernel.shape, binding, device_.info().multiprocessors);
+  if (launch.blocks == 0) return Readiness::done;
+  device_.make_current();
   if (program.reduction && launch.choices.plan.splits > 1) {
     launch.choices.partials = scratch_.reduction(stream);
   }
@@ -87,7 +87,7 @@ void CudaExecutor::enqueue(const Kernel& kernel, unsigned blocks, unsigned threa
   const CUresult result = api.cuLaunchKernel(kernel.function, blocks, 1, 1, threads, 1, 1, 0,
                                              native(stream), parameters, nullptr);
   if (result != CUDA_SUCCESS) throw_driver_error(api, result, ("launching " + what()).c_str());
-  device_.counters().kernels.compiled_launches.fetch_add(1, std::memory_order_relaxed);
+  count(device_.counters().kernels.compiled_launches);
 }
 
 }  // namespace forebay::cuda

@@ -34,7 +34,7 @@ Readiness InterpretedExecutor::run(const Program& program, const Binding& bindin
                              " for program " + program.key();
     throw_driver_error(api, result, call.c_str());
   }
-  device_.counters().kernels.interpreted_launches.fetch_add(1, std::memory_order_relaxed);
+  count(device_.counters().kernels.interpreted_launches);
   return Readiness::done;
 }
 

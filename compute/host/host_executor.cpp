@@ -39,7 +39,7 @@ Readiness HostExecutor::run(const Program& program, const Binding& binding,
   } else {
     map(program, *compiled, binding, threads_);
   }
-  counters_.interpreted_launches.fetch_add(1, std::memory_order_relaxed);
+  count(counters_.interpreted_launches);
   return Readiness::done;
 }
 

@@ -8,6 +8,12 @@ namespace forebay {
 
 using Counter = std::atomic<std::uint64_t>;
 
+/// Adds to a counter whose writers are serialised: it is read at any time, but an addition needs no
+/// atomic instruction.
+inline void count(Counter& counter, std::uint64_t more = 1) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 /// `kernels` of forebay.stats/1.
 struct KernelCounters {
   Counter loaded{0};  ///< kernels that are loaded now

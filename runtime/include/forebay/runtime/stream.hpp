@@ -14,9 +14,11 @@ class Stream {
  public:
   Stream() = default;
   /// The unique id, by which the pool knows the stream.
-  [[nodiscard]] pool::StreamId id() const noexcept;
+  [[nodiscard]] pool::StreamId id() const noexcept { return state_ == nullptr ? 0 : state_->id; }
   /// `CUstream` on a CUDA device, null on the host.
-  [[nodiscard]] void* native() const noexcept;
+  [[nodiscard]] void* native() const noexcept {
+    return state_ == nullptr ? nullptr : state_->native;
+  }
   /// Waits until everything given to the stream is done. Throws DriverError, ClosedError.
   void synchronize() const;
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
