@@ -37,22 +37,22 @@ bool Lowering::add_leaves(const Walk& walk, const Dims& space, const FusionLimit
     // elements are all the same, and the first one stands for them.
     const bool was_constant = node->shape != space;
     const bool linear = node->contiguous && !was_constant;
-    Dims strides = node->strides;
+    Dims strides;
     if (was_constant) {
-      strides = Dims();
       for (std::size_t d = 0; d < space.size(); ++d) strides.push_back(0);
+    } else if (!linear) {
+      strides = node->strides;
     }
     std::size_t i = 0;
     while (i < binding.leaves.size() &&
-           (binding.leaves[i] != address ||
-            (linear ? !binding.strides[i].empty() : !(binding.strides[i] == strides)))) {
+           (binding.leaves[i] != address || !(binding.strides[i] == strides))) {
       ++i;
     }
     node->slot = static_cast<std::uint32_t>(i);
     if (i != binding.leaves.size()) continue;
     if (i == limits.most.leaves) return false;
     binding.leaves.push_back(address);
-    binding.strides.push_back(linear ? Dims() : strides);
+    binding.strides.push_back(strides);
     program.leaves.push_back({node->type, linear ? Access::linear : Access::strided});
   }
   return true;

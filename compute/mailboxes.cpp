@@ -26,14 +26,16 @@ std::uint64_t* Mailboxes::box(std::uint32_t ticket) const noexcept {
 std::optional<std::uint32_t> Mailboxes::collect(std::uint32_t ticket) const noexcept {
   if (ticket == 0 || last_ - ticket >= boxes_.size()) return std::nullopt;
   const std::atomic_ref<std::uint64_t> box(*this->box(ticket));
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  do {
+  using Clock = std::chrono::steady_clock;
+  for (std::optional<Clock::time_point> deadline;;) {
     for (int look = 0; look < kLooksPerClock; ++look) {
       const std::uint64_t word = box.load(std::memory_order_acquire);
       if (word >> 32 == ticket) return static_cast<std::uint32_t>(word);
     }
-  } while (std::chrono::steady_clock::now() < deadline);
-  return std::nullopt;
+    const Clock::time_point now = Clock::now();
+    if (!deadline) deadline = now + kPatience;
+    if (now >= *deadline) return std::nullopt;
+  }
 }
 
 }  // namespace forebay::compute

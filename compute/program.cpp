@@ -54,12 +54,4 @@ std::string Program::key() const {
   return text;
 }
 
-DType Program::type_of(Value value) const {
-  std::size_t i = value;
-  if (i < leaves.size()) return leaves[i].type;
-  i -= leaves.size();
-  if (i < scalars.size()) return scalars[i];
-  return code.at(i - scalars.size()).type;
-}
-
 }  // namespace forebay::compute

@@ -36,6 +36,8 @@ std::uint64_t structure_hash(const Program& program) noexcept {
 }
 
 const Program& ProgramCache::get(const Program& program) {
+  // The same one often comes several times in a row.
+  if (!programs_.empty() && programs_.front().program == program) return programs_.front().program;
   const std::uint64_t hash = structure_hash(program);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {

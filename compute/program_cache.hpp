@@ -16,7 +16,8 @@ namespace forebay::compute {
 
 /// Keeps one program for each structure; the least recently used goes first when there are too
 /// many. Thread safety: none; guarded by the engine's mutex. Cost of a hit: one hash, one look-up,
-/// one comparison; nothing is allocated.
+/// two comparisons, and the first of these alone for the program of the call before; nothing is
+/// allocated.
 class ProgramCache {
  public:
   /// `count` shows how many there are.

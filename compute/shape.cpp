@@ -8,28 +8,16 @@ namespace {
 // Bytes of the largest shape; an element has four.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 60;
 
-[[noreturn]] void throw_rank(std::size_t rank) {
-  throw ShapeError("a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +
-                   std::to_string(rank));
-}
-
 }  // namespace
 
-Dims::Dims(std::initializer_list<std::int64_t> values)
-    : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
-
-Dims::Dims(std::span<const std::int64_t> values) : size_(values.size()) {
-  if (size_ > kMaxRank) throw_rank(size_);
-  std::copy(values.begin(), values.end(), values_.begin());
+void Dims::throw_rank(std::size_t rank) {
+  throw ShapeError("a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +
+                   std::to_string(rank));
 }
 
 void Dims::push_back(std::int64_t value) {
   if (size_ == kMaxRank) throw_rank(size_ + 1);
   values_[size_++] = value;
-}
-
-bool Dims::operator==(const Dims& other) const noexcept {
-  return std::equal(begin(), end(), other.begin(), other.end());
 }
 
 std::string to_string(const Dims& dims) {
@@ -41,18 +29,17 @@ std::string to_string(const Dims& dims) {
 }
 
 std::int64_t checked_numel(const Dims& shape) {
+  std::int64_t numel = 1;
+  bool fits = true;
+  bool nothing = false;
   for (const std::int64_t extent : shape) {
     if (extent < 0) throw ShapeError("shape " + to_string(shape) + " has a negative extent");
+    fits = fits && !__builtin_mul_overflow(numel, extent, &numel) && numel <= kMaxElements;
+    nothing = nothing || extent == 0;
   }
   // An extent of zero makes the rest harmless, whatever it multiplies to.
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  std::int64_t numel = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent > kMaxElements / numel) {
-      throw ShapeError("shape " + to_string(shape) + " has more than 2^62 bytes");
-    }
-    numel *= extent;
-  }
+  if (nothing) return 0;
+  if (!fits) throw ShapeError("shape " + to_string(shape) + " has more than 2^62 bytes");
   return numel;
 }
 

@@ -107,7 +107,13 @@ struct Program {
   bool operator==(const Program&) const = default;
   /// A compact, exact text of everything above: equal keys mean equal programs.
   [[nodiscard]] std::string key() const;
-  [[nodiscard]] DType type_of(Value value) const;
+  [[nodiscard]] DType type_of(Value value) const {
+    std::size_t i = value;
+    if (i < leaves.size()) return leaves[i].type;
+    i -= leaves.size();
+    if (i < scalars.size()) return scalars[i];
+    return code.at(i - scalars.size()).type;
+  }
 };
 
 /// Where the data of one run is. Addresses are of the executor's device. Outputs overlap no leaf,

@@ -1,6 +1,7 @@
 // Shapes: extents of a tensor, row-major, checked against overflow once when they are made.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,12 @@ class Dims {
  public:
   Dims() = default;
   /// Throws ShapeError for more than kMaxRank values.
-  Dims(std::initializer_list<std::int64_t> values);
-  explicit Dims(std::span<const std::int64_t> values);
+  Dims(std::initializer_list<std::int64_t> values)
+      : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
+  explicit Dims(std::span<const std::int64_t> values) : size_(values.size()) {
+    if (size_ > kMaxRank) throw_rank(size_);
+    std::copy(values.begin(), values.end(), values_.begin());
+  }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
@@ -31,9 +36,13 @@ class Dims {
   [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
   /// Throws ShapeError beyond kMaxRank.
   void push_back(std::int64_t value);
-  bool operator==(const Dims& other) const noexcept;
+  bool operator==(const Dims& other) const noexcept {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
 
  private:
+  [[noreturn]] static void throw_rank(std::size_t rank);
+
   std::array<std::int64_t, kMaxRank> values_{};
   std::size_t size_ = 0;
 };
