@@ -48,8 +48,7 @@ DType at_least_real(DType type, bool real) {
 
 }  // namespace
 
-Tensor constant_of(Scalar number, DType type, const Tensor& beside) {
-  Engine& engine = engine_of(beside);
+Tensor constant_of(Scalar number, DType type, Engine& engine) {
   // The usual case needs no loop.
   const bool plain = number.type() == DType::f64 && type == DType::f32;
   const std::uint64_t bits =
@@ -67,9 +66,8 @@ Tensor apply(Op op, DType type, std::span<Tensor> inputs) {
   for (const Tensor& input : inputs) recorded = recorded || input.autograd() != nullptr;
   std::array<NodeRef, 3> operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    operands[i] = inputs[i].node();
     // A node that only the expression holds is neither stored nor kept alive.
-    if (!recorded) inputs[i] = Tensor();
+    operands[i] = recorded ? inputs[i].node() : std::move(inputs[i]).node();
     if (kind == OpKind::choose && i == 0) {
       cast(engine, operands[i], DType::boolean);
     } else if (kind != OpKind::cast) {
@@ -102,7 +100,9 @@ Tensor apply_2(Op op, Tensor a, Scalar b, bool real) {
   promotion.add(a);
   promotion.add(b);
   const DType type = at_least_real(promotion.result(), real);
-  Tensor number = constant_of(b, type, a);
+  Engine& engine = engine_of(a);
+  const std::lock_guard lock(engine.mutex());  // once for both nodes
+  Tensor number = constant_of(b, type, engine);
   std::array<Tensor, 2> inputs{std::move(a), std::move(number)};
   return apply(op, type, inputs);
 }
@@ -112,7 +112,9 @@ Tensor apply_2(Op op, Scalar a, Tensor b, bool real) {
   promotion.add(a);
   promotion.add(b);
   const DType type = at_least_real(promotion.result(), real);
-  Tensor number = constant_of(a, type, b);
+  Engine& engine = engine_of(b);
+  const std::lock_guard lock(engine.mutex());
+  Tensor number = constant_of(a, type, engine);
   std::array<Tensor, 2> inputs{std::move(number), std::move(b)};
   return apply(op, type, inputs);
 }

@@ -9,8 +9,8 @@
 
 namespace forebay::compute {
 
-/// `number` as a tensor without dimensions of `type` on the device of `beside`.
-[[nodiscard]] Tensor constant_of(Scalar number, DType type, const Tensor& beside);
+/// `number` as a tensor without dimensions of `type` on the engine's device.
+[[nodiscard]] Tensor constant_of(Scalar number, DType type, Engine& engine);
 
 /// `op` on `inputs`, which are cast to `type` and broadcast; the condition of a choice becomes
 /// boolean. `inputs` are consumed, unless autograd has to see them. Throws ShapeError for shapes

@@ -116,8 +116,11 @@ NodeRef Engine::scalar(DType type, std::uint64_t bits) {
 
 NodeRef Engine::uninitialized(const Dims& shape, DType type) {
   const std::lock_guard lock(mutex_);  // during another thread's capture, wait for its end
-  return Node::view(device_, *this, shape, type, allocate(checked_numel(shape), type),
-                    contiguous_strides(shape));
+  return fresh(shape, type);
+}
+
+NodeRef Engine::fresh(const Dims& shape, DType type) {
+  return Node::whole(device_, *this, shape, type, allocate(checked_numel(shape), type));
 }
 
 std::vector<NodeRef> Engine::upload(std::span<const HostArray> arrays, const Dims& shape,
@@ -140,8 +143,7 @@ std::vector<NodeRef> Engine::upload(std::span<const HostArray> arrays, const Dim
     ~Join() { backend.join(work, stream); }
   } const join{backend(), work, stream};
   for (const HostArray& array : arrays) {
-    nodes.push_back(Node::view(device_, *this, shape, type, allocate(numel, type, &stream),
-                               contiguous_strides(shape)));
+    nodes.push_back(Node::whole(device_, *this, shape, type, allocate(numel, type, &stream)));
     if (numel != 0) {
       uploads.push_back({array.elements, array.type, nodes.back()->address(), type, count});
     }
@@ -187,6 +189,7 @@ void Engine::evaluate(const NodeRef& node, const End& end) {
 
 void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
   const std::lock_guard lock(mutex_);
+  device_.require_open();
   std::vector<Node*> pending;
   for (const NodeRef& node : nodes) {
     if (!node->is(NodeKind::storage) && node->numel != 0) pending.push_back(node.get());
@@ -208,7 +211,9 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
     i = next;
   }
   // What did not fit into one program with others, or equals another value of its program.
-  for (const NodeRef& node : nodes) evaluate(node, end);
+  for (const NodeRef& node : nodes) {
+    if (!node->is(NodeKind::storage)) evaluate(node, end);
+  }
 }
 
 NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
@@ -219,7 +224,7 @@ NodeRef Engine::contiguous(const NodeRef& node, const End& end) {
 
 NodeRef Engine::copy(const NodeRef& node, const End& end) {
   const std::lock_guard lock(mutex_);
-  NodeRef copy = uninitialized(node->shape, node->type);
+  NodeRef copy = fresh(node->shape, node->type);
   if (node->numel == 0) return copy;
   Node* const root = node.get();
   lower({.roots = {&root, 1}});
@@ -234,12 +239,12 @@ NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides
                     node->offset + offset);
 }
 
-NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, const Dims& shape,
-                       std::uint32_t own_references) {
+NodeRef Engine::reduce(ReduceOp op, const NodeRef& input, std::uint8_t reduced_dims,
+                       const Dims& shape, std::uint32_t own_references) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
   const DType type = rule_of(op, input->type).result;
-  NodeRef result = uninitialized(shape, type);
+  NodeRef result = fresh(shape, type);
   Node* const root = input.get();
   lower({.roots = {&root, 1},
          .reduce = op,
@@ -259,7 +264,8 @@ NodeRef Engine::reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims, co
 std::uint64_t Engine::read(const NodeRef& node) {
   const std::lock_guard lock(mutex_);
   refuse_in_capture("item", "call it after a replay");
-  evaluate(node, kEndRead);
+  device_.require_open();
+  if (!node->is(NodeKind::storage)) evaluate(node, kEndRead);
   if (const auto bits = mailboxes_.collect(node->storage->ticket)) return *bits;
   std::uint64_t bits = 0;
   backend().download(node->address(), &bits, size_of(node->type), device_.default_stream());
@@ -330,7 +336,7 @@ std::shared_ptr<Storage> Engine::place(const Node& result) {
           lowering_.program.leaves[leaf->slot].type != result.type) {
         continue;
       }
-      device_.counters().fusion.reused.fetch_add(1, std::memory_order_relaxed);
+      count(device_.counters().fusion.reused);
       leaf->storage->ticket = 0;
       return leaf->storage;
     }
@@ -346,8 +352,8 @@ void Engine::run(const Program& program, const Binding& binding) {
   });
   if (!done) throw Error("no executor of " + device_.id() + " was ready for " + program.key());
   FusionCounters& counters = device_.counters().fusion;
-  counters.launches.fetch_add(1, std::memory_order_relaxed);
-  counters.operations.fetch_add(program.code.size(), std::memory_order_relaxed);
+  count(counters.launches);
+  count(counters.operations, program.code.size());
 }
 
 // Runs the lowered program. Its first output goes to `first_output` if that is given, and its node
@@ -355,12 +361,15 @@ void Engine::run(const Program& program, const Binding& binding) {
 void Engine::launch(const End& end, void* first_output) {
   Binding& binding = lowering_.binding;
   binding.outputs.clear();
-  std::vector<std::shared_ptr<Storage>> results;
-  results.reserve(lowering_.stored.size());
+  // Also after an error.
+  struct Clear {
+    std::vector<std::shared_ptr<Storage>>& list;
+    ~Clear() { list.clear(); }
+  } const clear{results_};
   for (const Node* node : lowering_.stored) {
     const bool elsewhere = binding.outputs.empty() && first_output != nullptr;
-    results.push_back(elsewhere ? nullptr : place(*node));
-    binding.outputs.push_back(elsewhere ? first_output : results.back()->data());
+    results_.push_back(elsewhere ? nullptr : place(*node));
+    binding.outputs.push_back(elsewhere ? first_output : results_.back()->data());
   }
   const Program& program = programs_.get(lowering_.program);
   if (log_ != nullptr) [[unlikely]] {
@@ -368,7 +377,7 @@ void Engine::launch(const End& end, void* first_output) {
   }
   run(program, binding);
   if (!program.code.empty()) {
-    (device_.counters().fusion.ends.*end.counter).fetch_add(1, std::memory_order_relaxed);
+    count(device_.counters().fusion.ends.*end.counter);
     // Ends at limits were traced with what went beyond them.
     if (end.bound == nullptr) {
       trace_end(end, {.ops = static_cast<std::uint32_t>(program.code.size()),
@@ -377,8 +386,8 @@ void Engine::launch(const End& end, void* first_output) {
     }
   }
   // Deepest first: until a node drops its operands, it keeps those alive that come before it here.
-  for (std::size_t i = results.size(); i-- > 0;) {
-    if (results[i] != nullptr) make_storage(*lowering_.stored[i], std::move(results[i]));
+  for (std::size_t i = results_.size(); i-- > 0;) {
+    if (results_[i] != nullptr) make_storage(*lowering_.stored[i], std::move(results_[i]));
   }
 }
 

@@ -81,7 +81,7 @@ class Engine {
   /// the expression in front of it. `input` is stored only if somebody else than `own_references`
   /// of the caller holds it. The result is storage of its own, also where
   /// only extents of 1 are reduced. REQUIRES: `input` is not empty.
-  [[nodiscard]] NodeRef reduce(ReduceOp op, NodeRef input, std::uint8_t reduced_dims,
+  [[nodiscard]] NodeRef reduce(ReduceOp op, const NodeRef& input, std::uint8_t reduced_dims,
                                const Dims& shape, std::uint32_t own_references);
   /// A row program along the last dimension of the first input, of more than one element; its value
   /// has that one's shape, and `type`. `scalars` as in RowBinding. REQUIRES: inputs as the program
@@ -135,6 +135,7 @@ class Engine {
   void run(const Program& program, const Binding& binding);
   void run_stages(const RowProgram& program, const RowBinding& binding);
   [[nodiscard]] std::shared_ptr<Storage> place(const Node& result);
+  [[nodiscard]] NodeRef fresh(const Dims& shape, DType type);
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::int64_t numel, DType type,
                                                   const Stream* stream = nullptr);
 
@@ -149,7 +150,8 @@ class Engine {
   std::array<NodeRef, 16> scalars_;
   Walk walk_;
   Lowering lowering_;
-  CaptureLog* log_ = nullptr;  // of the capture that is under way
+  std::vector<std::shared_ptr<Storage>> results_;  // of the launch that is under way
+  CaptureLog* log_ = nullptr;                      // of the capture that is under way
   std::uint64_t captures_ = 0;
   std::atomic<std::uint64_t> capture_number_{0};
   std::unordered_set<GraphState*> graphs_;

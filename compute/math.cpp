@@ -101,7 +101,9 @@ Tensor clamp(Tensor a, Scalar low, Scalar high) {
   promotion.add(low);
   promotion.add(high);
   const DType type = promotion.result();
-  std::array<Tensor, 3> inputs{Tensor(), constant_of(low, type, a), constant_of(high, type, a)};
+  compute::Engine& engine = compute::engine_of(a);
+  std::array<Tensor, 3> inputs{Tensor(), constant_of(low, type, engine),
+                               constant_of(high, type, engine)};
   inputs[0] = std::move(a);
   return compute::apply(Op::clamp, type, inputs);
 }

@@ -21,10 +21,10 @@ bool is_contiguous(const Dims& shape, const Dims& strides) {
 Storage::Storage(std::shared_ptr<Device> device, std::size_t bytes, const Stream* stream)
     : device_(std::move(device)), bytes_(bytes) {
   device_->require_open();
-  pool::Pool pool = device_->pool();
   const char* const scope = pool::AllocationScope::current();
-  data_ = pool.allocate(bytes, (stream != nullptr ? *stream : device_->default_stream()).id(),
-                        {.tag = scope != nullptr ? scope : "tensor"});
+  data_ = device_->pool().allocate(bytes,
+                                   (stream != nullptr ? *stream : device_->default_stream()).id(),
+                                   {.tag = scope != nullptr ? scope : "tensor"});
 }
 
 Storage::~Storage() {
@@ -37,22 +37,21 @@ Storage::~Storage() {
     return;
   }
   if (data_ == nullptr || device_->closed()) return;
-  pool::Pool pool = device_->pool();
-  pool.deallocate(data_, device_->default_stream().id(), bytes_);
+  device_->pool().deallocate(data_, device_->default_stream().id(), bytes_);
 }
 
-Node::Node(NodeKind k, DType t, const Dims& s, std::shared_ptr<Device> d, Engine* e)
+Node::Node(NodeKind k, DType t, const Dims& s, Device& d, Engine& e)
     : kind(k),
       type(t),
       shape(s),
       numel(checked_numel(s)),
-      device(std::move(d)),
-      engine(e),
-      capture(e->capture_number()) {}
+      device(&d),
+      engine(&e),
+      capture(e.capture_number()) {}
 
 NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
   const Node& first = *operands.front();
-  NodeRef node(new Node(NodeKind::operation, type, shape, first.device, first.engine));
+  NodeRef node(new Node(NodeKind::operation, type, shape, *first.device, *first.engine));
   node->op = op;
   node->count = static_cast<std::uint8_t>(operands.size());
   std::move(operands.begin(), operands.end(), node->operands.begin());
@@ -61,18 +60,27 @@ NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef>
 
 NodeRef Node::constant(Device& device, Engine& engine, const Dims& shape, DType type,
                        std::uint64_t bits) {
-  NodeRef node(new Node(NodeKind::constant, type, shape, device.shared_from_this(), &engine));
+  NodeRef node(new Node(NodeKind::constant, type, shape, device, engine));
+  node->keeper = device.shared_from_this();
   node->bits = bits;
   return node;
 }
 
 NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type,
                    std::shared_ptr<Storage> storage, const Dims& strides, std::int64_t offset) {
-  NodeRef node(new Node(NodeKind::storage, type, shape, device.shared_from_this(), &engine));
+  NodeRef node(new Node(NodeKind::storage, type, shape, device, engine));
   node->storage = std::move(storage);
   node->strides = strides;
   node->offset = offset;
   node->contiguous = is_contiguous(shape, strides);
+  return node;
+}
+
+NodeRef Node::whole(Device& device, Engine& engine, const Dims& shape, DType type,
+                    std::shared_ptr<Storage> storage) {
+  NodeRef node(new Node(NodeKind::storage, type, shape, device, engine));
+  node->storage = std::move(storage);
+  node->strides = contiguous_strides(shape);
   return node;
 }
 
@@ -99,7 +107,7 @@ void Node::drop(Node* node) noexcept {
     for (NodeRef& operand : dead->operands) {
       Node* const child = operand.node_;
       operand.node_ = nullptr;
-      if (child != nullptr && child->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (child != nullptr && child->leave()) {
         child->next_dropped_ = node;
         node = child;
       }
@@ -114,15 +122,8 @@ NodeRef::NodeRef(const NodeRef& other) noexcept : node_(other.node_) {
   if (node_ != nullptr) node_->refs_.fetch_add(1, std::memory_order_relaxed);
 }
 
-NodeRef& NodeRef::operator=(NodeRef other) noexcept {
-  std::swap(node_, other.node_);
-  return *this;
-}
-
-NodeRef::~NodeRef() {
-  if (node_ != nullptr && node_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    Node::drop(node_);
-  }
+void NodeRef::release() noexcept {
+  if (node_->leave()) Node::drop(node_);
 }
 
 }  // namespace forebay::compute

@@ -88,6 +88,9 @@ class Node {
   [[nodiscard]] static NodeRef view(Device& device, Engine& engine, const Dims& shape, DType type,
                                     std::shared_ptr<Storage> storage, const Dims& strides,
                                     std::int64_t offset = 0);
+  /// All of `storage`, row-major.
+  [[nodiscard]] static NodeRef whole(Device& device, Engine& engine, const Dims& shape, DType type,
+                                     std::shared_ptr<Storage> storage);
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -124,8 +127,9 @@ class Node {
   std::uint64_t bits = 0;  ///< constant, from the lowest bit on
   Dims shape;
   std::int64_t numel = 0;
-  std::shared_ptr<Device> device;
-  Engine* engine;  ///< alive while the device is open
+  Device* device;                  ///< kept by the storage, by an operand, or by `keeper`
+  Engine* engine;                  ///< alive while the device is open
+  std::shared_ptr<Device> keeper;  ///< of a constant
   std::shared_ptr<Storage> storage;
   Dims strides;
   std::int64_t offset = 0;  ///< of the first element in storage, in elements
@@ -140,8 +144,13 @@ class Node {
 
  private:
   friend class NodeRef;
-  Node(NodeKind k, DType t, const Dims& s, std::shared_ptr<Device> d, Engine* e);
+  Node(NodeKind k, DType t, const Dims& s, Device& d, Engine& e);
   ~Node() = default;
+  /// One owner less; whether it was the last. The only owner there is needs no atomic instruction.
+  [[nodiscard]] bool leave() noexcept {
+    return refs_.load(std::memory_order_acquire) == 1 ||
+           refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
   static void drop(Node* node) noexcept;
 
   std::atomic<std::uint32_t> refs_{1};

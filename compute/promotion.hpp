@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "forebay/compute/tensor.hpp"
+#include "compute/tensor_access.hpp"
 
 namespace forebay::compute {
 
@@ -14,7 +14,10 @@ inline constexpr DType kDefaultReal = DType::f32;
 /// numbers, which come last. Within each of the three groups the types are promoted.
 class Promotion {
  public:
-  void add(const Tensor& tensor) { lift(tensor.rank() == 0 ? single_ : whole_, tensor.dtype()); }
+  void add(const Tensor& tensor) {
+    const Node& node = *node_of(tensor);
+    lift(node.shape.empty() ? single_ : whole_, node.type);
+  }
   /// A number counts as f32, i64 or boolean.
   void add(Scalar number) {
     lift(number_, number.type() == DType::f64 ? kDefaultReal : number.type());

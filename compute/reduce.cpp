@@ -1,7 +1,6 @@
 // Reductions.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "compute/tensor_access.hpp"
 
@@ -17,33 +16,44 @@ using compute::record;
 using compute::ReduceOp;
 using compute::ReduceRule;
 
-std::vector<int> checked_axes(std::span<const int> axes, const Dims& shape, const char* what) {
-  std::vector<int> result;
-  if (axes.empty()) {
-    result.resize(shape.size());
-    std::iota(result.begin(), result.end(), 0);
-    return result;
+// A bit for each dimension: whether it is reduced.
+using ReducedDims = std::uint8_t;
+static_assert(kMaxRank <= 8 * sizeof(ReducedDims));
+
+bool is_reduced(ReducedDims dims, std::size_t d) { return ((dims >> d) & 1U) != 0; }
+
+ReducedDims checked_axes(std::span<const int> axes, const Dims& shape, const char* what) {
+  if (axes.empty()) return static_cast<ReducedDims>((1U << shape.size()) - 1);
+  ReducedDims dims = 0;
+  for (const int given : axes) {
+    const int axis = compute::checked_axis(given, shape, what);
+    if (is_reduced(dims, static_cast<std::size_t>(axis))) {
+      throw ShapeError(std::string(what) + ": axis " + std::to_string(axis) +
+                       " is given twice for shape " + to_string(shape));
+    }
+    dims |= static_cast<ReducedDims>(1U << axis);
   }
-  for (const int axis : axes) result.push_back(compute::checked_axis(axis, shape, what));
-  std::sort(result.begin(), result.end());
-  const auto twice = std::adjacent_find(result.begin(), result.end());
-  if (twice != result.end()) {
-    throw ShapeError(std::string(what) + ": axis " + std::to_string(*twice) +
-                     " is given twice for shape " + to_string(shape));
+  return dims;
+}
+
+// As they are given, from the first on.
+std::vector<int> axes_of(ReducedDims dims) {
+  std::vector<int> axes;
+  for (int axis = 0; dims >> axis != 0; ++axis) {
+    if (is_reduced(dims, static_cast<std::size_t>(axis))) axes.push_back(axis);
   }
-  return result;
+  return axes;
 }
 
 struct ReducedShape {
-  Dims shape;             // of the result
-  std::uint8_t dims = 0;  // bit d: dimension d is reduced
+  Dims shape;  // of the result
+  ReducedDims dims = 0;
 };
 
-ReducedShape reduced_shape(const Dims& shape, std::span<const int> axes, bool keepdim) {
-  ReducedShape result;
-  for (const int axis : axes) result.dims |= static_cast<std::uint8_t>(1U << axis);
+ReducedShape reduced_shape(const Dims& shape, ReducedDims dims, bool keepdim) {
+  ReducedShape result{.shape = {}, .dims = dims};
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (((result.dims >> d) & 1U) == 0) {
+    if (!is_reduced(dims, d)) {
       result.shape.push_back(shape[d]);
     } else if (keepdim) {
       result.shape.push_back(1);
@@ -55,13 +65,13 @@ ReducedShape reduced_shape(const Dims& shape, std::span<const int> axes, bool ke
 // Nothing has no least element; no results of nothing are fine.
 void throw_if_of_nothing(ReduceOp op, const compute::Node& input, const ReducedShape& to) {
   for (std::size_t d = 0; d < input.shape.size(); ++d) {
-    if (((to.dims >> d) & 1U) == 0 || input.shape[d] != 0) continue;
+    if (!is_reduced(to.dims, d) || input.shape[d] != 0) continue;
     throw ShapeError(std::string(to_string(op)) + " of no elements: axis " + std::to_string(d) +
                      " of shape " + to_string(input.shape));
   }
 }
 
-NodeRef reduced(Engine& engine, ReduceOp op, NodeRef input, const ReducedShape& to,
+NodeRef reduced(Engine& engine, ReduceOp op, const NodeRef& input, const ReducedShape& to,
                 std::uint32_t own_references) {
   if (input->numel == 0) {
     const ReduceRule rule = rule_of(op, input->type);
@@ -73,38 +83,39 @@ NodeRef reduced(Engine& engine, ReduceOp op, NodeRef input, const ReducedShape& 
                                                             : 0.0;
     return full(to.shape, nothing, engine.device(), rule.result).node();
   }
-  return engine.reduce(op, std::move(input), to.dims, to.shape, own_references);
+  return engine.reduce(op, input, to.dims, to.shape, own_references);
 }
 
-// `input` is consumed, unless autograd has to see it.
-Tensor reduce(ReduceOp op, Tensor input, std::span<const int> axes, bool keepdim) {
+// `own_references`: 1 if `input` ends with the caller, so that nobody but autograd sees it again.
+Tensor reduce(ReduceOp op, const Tensor& input, std::span<const int> axes, bool keepdim,
+              std::uint32_t own_references) {
   Engine& engine = engine_of(input);
   if (!has_type(op, input.dtype())) {
     throw ShapeError(std::string(to_string(op)) + " has no form for " +
                      std::string(to_string(input.dtype())) + " " + to_string(input.shape()));
   }
-  const std::vector<int> sorted = checked_axes(axes, input.shape(), to_string(op));
-  const ReducedShape to = reduced_shape(input.shape(), sorted, keepdim);
+  const ReducedDims dims = checked_axes(axes, input.shape(), to_string(op));
+  const ReducedShape to = reduced_shape(input.shape(), dims, keepdim);
   // An index has no derivative.
   const bool indexed = op == ReduceOp::argmin || op == ReduceOp::argmax;
   const bool recorded = input.autograd() != nullptr && !indexed;
-  NodeRef node = input.node();
-  if (!recorded) input = Tensor();
-  Tensor output(reduced(engine, op, std::move(node), to, recorded ? 2 : 1));
+  Tensor output(reduced(engine, op, input.node(), to, own_references));
   if (recorded) {
     const Action action = op == ReduceOp::sum    ? Action::sum
                           : op == ReduceOp::mean ? Action::mean
                           : op == ReduceOp::prod ? Action::prod
                                                  : Action::extreme;
-    record({.action = action, .inputs = {&input, 1}, .output = output, .axes = sorted}, output);
+    const std::vector<int> reduced_axes = axes_of(dims);
+    record({.action = action, .inputs = {&input, 1}, .output = output, .axes = reduced_axes},
+           output);
   }
   return output;
 }
 
 // Elements of `shape` behind one result.
-std::int64_t elements_of_result(const Dims& shape, const std::vector<int>& axes) {
+std::int64_t elements_of_result(const Dims& shape, ReducedDims dims) {
   std::int64_t count = 1;
-  for (const int axis : axes) count *= shape[static_cast<std::size_t>(axis)];
+  for (std::size_t d = 0; d < shape.size(); ++d) count *= is_reduced(dims, d) ? shape[d] : 1;
   return count;
 }
 
@@ -123,21 +134,23 @@ Tensor widened(const Tensor& tensor) {
 }  // namespace
 
 Tensor Tensor::sum(std::span<const int> axes, bool keepdim) const& {
-  return reduce(ReduceOp::sum, *this, axes, keepdim);
+  return reduce(ReduceOp::sum, *this, axes, keepdim, 0);
 }
 Tensor Tensor::sum(std::span<const int> axes, bool keepdim) && {
-  return reduce(ReduceOp::sum, std::move(*this), axes, keepdim);
+  const Tensor consumed = std::move(*this);
+  return reduce(ReduceOp::sum, consumed, axes, keepdim, 1);
 }
 Tensor Tensor::mean(std::span<const int> axes, bool keepdim) const& {
-  return reduce(ReduceOp::mean, *this, axes, keepdim);
+  return reduce(ReduceOp::mean, *this, axes, keepdim, 0);
 }
 Tensor Tensor::mean(std::span<const int> axes, bool keepdim) && {
-  return reduce(ReduceOp::mean, std::move(*this), axes, keepdim);
+  const Tensor consumed = std::move(*this);
+  return reduce(ReduceOp::mean, consumed, axes, keepdim, 1);
 }
 
 #define FOREBAY_REDUCTION(name)                                        \
   Tensor Tensor::name(std::span<const int> axes, bool keepdim) const { \
-    return reduce(ReduceOp::name, *this, axes, keepdim);               \
+    return reduce(ReduceOp::name, *this, axes, keepdim, 0);            \
   }
 FOREBAY_REDUCTION(prod)
 FOREBAY_REDUCTION(min)
@@ -149,11 +162,11 @@ FOREBAY_REDUCTION(argmax)
 Tensor Tensor::any(std::span<const int> axes, bool keepdim) const {
   // Of nothing there is none; numbers join as booleans by or.
   if (numel() == 0) return greater(to(DType::boolean).sum(axes, keepdim), 0);
-  return reduce(ReduceOp::max, to(DType::boolean), axes, keepdim);
+  return reduce(ReduceOp::max, to(DType::boolean), axes, keepdim, 1);
 }
 Tensor Tensor::all(std::span<const int> axes, bool keepdim) const {
   if (numel() == 0) return greater(to(DType::boolean).prod(axes, keepdim), 0);
-  return reduce(ReduceOp::min, to(DType::boolean), axes, keepdim);
+  return reduce(ReduceOp::min, to(DType::boolean), axes, keepdim, 1);
 }
 
 Tensor Tensor::var(std::span<const int> axes, bool unbiased, bool keepdim) const {
@@ -162,9 +175,9 @@ Tensor Tensor::var(std::span<const int> axes, bool unbiased, bool keepdim) const
                      to_string(shape()));
   }
   const Tensor wide = widened(*this);
-  const std::vector<int> sorted = checked_axes(axes, shape(), "var");
-  const auto freedom =
-      static_cast<double>(elements_of_result(shape(), sorted) - (unbiased ? 1 : 0));
+  const ReducedDims dims = checked_axes(axes, shape(), "var");
+  const std::vector<int> sorted = axes_of(dims);
+  const auto freedom = static_cast<double>(elements_of_result(shape(), dims) - (unbiased ? 1 : 0));
   // Nothing is left to divide by, and 0 / 0 says so.
   return (squared(wide - wide.mean(sorted, true)).sum(sorted, keepdim) / std::max(freedom, 0.0))
       .to(dtype());

@@ -78,6 +78,26 @@ TEST_CASE("an operation that becomes storage lets go of its operands") {
   CHECK(leaf->owners() == 1);
 }
 
+TEST_CASE("nodes of every kind keep their device's shell, by what they hold") {
+  std::weak_ptr<Device> shell;
+  NodeRef constant, operation, stored;
+  {
+    const Host host;
+    shell = host.device.weak_from_this();
+    constant = full({2}, 1.0F, host.device).node();
+    operation = negated(full({2}, 2.0F, host.device).node());
+    stored = host.f32({1, 2}).node();
+  }
+  for (NodeRef* last : {&operation, &stored, &constant}) {
+    for (const NodeRef* node : {&constant, &operation, &stored}) {
+      if (*node) CHECK(node->get()->device == shell.lock().get());
+    }
+    CHECK_FALSE(shell.expired());
+    *last = NodeRef();
+  }
+  CHECK(shell.expired());
+}
+
 TEST_CASE("views know whether they are contiguous") {
   const Host host;
   Engine& engine = host.engine();

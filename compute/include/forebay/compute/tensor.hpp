@@ -24,9 +24,14 @@ class NodeRef {
   NodeRef() noexcept = default;
   explicit NodeRef(Node* node) noexcept;  ///< takes over the reference that `node` was made with
   NodeRef(const NodeRef& other) noexcept;
-  NodeRef(NodeRef&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
-  NodeRef& operator=(NodeRef other) noexcept;
-  ~NodeRef();
+  NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodeRef& operator=(NodeRef other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~NodeRef() {
+    if (node_ != nullptr) release();
+  }
   [[nodiscard]] Node* get() const noexcept { return node_; }
   Node* operator->() const noexcept { return node_; }
   Node& operator*() const noexcept { return *node_; }
@@ -34,6 +39,7 @@ class NodeRef {
 
  private:
   friend class Node;
+  void release() noexcept;  ///< one owner less
   Node* node_ = nullptr;
 };
 }  // namespace compute
@@ -145,7 +151,9 @@ class Tensor {
 
   // For the layers of this library.
   explicit Tensor(compute::NodeRef node) noexcept : node_(std::move(node)) {}
-  [[nodiscard]] const compute::NodeRef& node() const noexcept { return node_; }
+  [[nodiscard]] const compute::NodeRef& node() const& noexcept { return node_; }
+  /// Takes it; the tensor is none then.
+  [[nodiscard]] compute::NodeRef node() && noexcept { return std::move(node_); }
   [[nodiscard]] const std::shared_ptr<compute::AutogradHook>& autograd() const noexcept {
     return autograd_;
   }
