@@ -246,7 +246,7 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
     buffer.strided = strided;
     const bool by_index = order.rank == 0;
     buffer.packed =
-        by_index ? is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, plan.piece)
+        by_index ? is_aligned(address, size_of(type), plan.piece)
                  : is_packed(address, size_of(type), strides, binding.extents, inner, plan.piece);
     buffer.straight = buffer.packed && tiles.blocks == 0 && (rows ? one_walked : !strided);
     if (strided) strides_at += order.rank;

@@ -48,7 +48,7 @@ unsigned piece_of(const Program& program, const Binding& binding, unsigned most)
     if (program.reduction || (strided && (piece <= 4 || !in_rows))) return in_rows;
     // Neighbouring threads read neighbours where nothing is aligned.
     const auto aligned = [&](const void* address, DType type) {
-      return is_packed(address, size_of(type), Dims{1}, Dims{1}, 0, piece);
+      return is_aligned(address, size_of(type), piece);
     };
     for (std::size_t k = 0; k < program.leaves.size(); ++k) {
       const DType type = program.leaves[k].type;
@@ -72,13 +72,15 @@ unsigned piece_of(const Program& program, const Binding& binding, unsigned most)
 
 }  // namespace
 
+bool is_aligned(const void* address, std::size_t element, unsigned piece) noexcept {
+  const std::size_t access = std::min<std::size_t>(piece * element, 16);
+  return piece > 1 && reinterpret_cast<std::uintptr_t>(address) % access == 0;
+}
+
 bool is_packed(const void* address, std::size_t element, const Dims& strides, const Dims& extents,
                std::size_t inner, unsigned piece) noexcept {
-  if (piece == 1) return false;
+  if (!is_aligned(address, element, piece)) return false;
   const auto access = static_cast<std::int64_t>(std::min<std::size_t>(piece * element, 16));
-  if (reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(access) != 0) {
-    return false;
-  }
   for (std::size_t d = 0; d < strides.size(); ++d) {
     if (d == inner) {
       if (strides[d] != 1) return false;

@@ -49,6 +49,9 @@ struct InterpreterPlan {
                                                   const compute::Binding& binding,
                                                   int multiprocessors, std::size_t shared_limit);
 
+/// Whether `piece` elements of so many bytes at an address can be accessed together, sixteen bytes
+/// at most at a time.
+[[nodiscard]] bool is_aligned(const void* address, std::size_t element, unsigned piece) noexcept;
 /// Whether a leaf or an output can be accessed by pieces of `piece` elements: they lie together and
 /// are aligned. `strides` in elements, for dimensions of `extents`, `inner` the one along which the
 /// elements of a piece follow each other.
