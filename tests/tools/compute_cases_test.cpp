@@ -25,18 +25,44 @@ TEST_CASE("the cases are named once, and count their operations and bytes") {
       CHECK(std::to_string(one.program.code.size()) == one.name.substr(5));
     }
   }
-  for (const char* name :
-       {"copy",          "add",          "add_f64",      "add_f16",     "add_bf16",
-        "add_i64",       "add_i32",      "add_u8",       "add_bool",    "triad",
-        "chain1",        "chain3",       "chain10",      "chain40",     "strided",
-        "strided_f64",   "strided_f16",  "strided_bf16", "strided_i64", "strided_i32",
-        "strided_u8",    "strided_bool", "reversed",     "transposed",  "permuted",
-        "broadcast_row", "dot",          "sum",          "row_sum",     "column_sum"}) {
+  for (const char* name : {"copy",
+                           "add",
+                           "add_f64",
+                           "add_f16",
+                           "add_bf16",
+                           "add_i64",
+                           "add_i32",
+                           "add_u8",
+                           "add_bool",
+                           "triad",
+                           "chain1",
+                           "chain3",
+                           "chain10",
+                           "chain40",
+                           "strided",
+                           "strided_f64",
+                           "strided_f16",
+                           "strided_bf16",
+                           "strided_i64",
+                           "strided_i32",
+                           "strided_u8",
+                           "strided_bool",
+                           "reversed",
+                           "transposed",
+                           "permuted",
+                           "broadcast_row",
+                           "dot",
+                           "sum",
+                           "row_sum",
+                           "column_sum",
+                           "transposed_f64",
+                           "transposed_f16",
+                           "transposed_u8"}) {
     INFO(name);
     CHECK(names.count(name) == 1);
     CHECK(compute_case(name, 1 << 20).name == name);
   }
-  CHECK(names.size() == 30);
+  CHECK(names.size() == 33);
   CHECK(leaf_elements(1 << 20) == (1 << 20) / 4096 * 4160);
 }
 

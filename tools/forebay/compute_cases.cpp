@@ -119,6 +119,12 @@ ComputeCase pitched_of(DType type, std::int64_t rows) {
                  Dims{kPitch * 4 / static_cast<std::int64_t>(size_of(type)), 1});
 }
 
+/// An array of kRow columns by its columns, as many bytes as `rows` of f32 elements.
+ComputeCase transposed_of(const std::string& name, DType type, std::int64_t rows) {
+  return view_of(name, type, Dims{kRow, rows * 4 / static_cast<std::int64_t>(size_of(type))},
+                 Dims{1, kRow});
+}
+
 ComputeCase sum_of(std::string name, Dims extents, std::uint8_t reduced_dims) {
   ComputeCase one;
   one.name = std::move(name);
@@ -176,7 +182,10 @@ std::vector<ComputeCase> compute_cases(std::int64_t elements) {
     cases.push_back(pitched_of(type, rows));
   }
   cases.push_back(view_of("reversed", DType::f32, Dims{whole}, Dims{-1}, whole - 1));
-  cases.push_back(view_of("transposed", DType::f32, Dims{kRow, rows}, Dims{1, kRow}));
+  cases.push_back(transposed_of("transposed", DType::f32, rows));
+  for (const DType type : {DType::f64, DType::f16, DType::u8}) {
+    cases.push_back(transposed_of("transposed_" + std::string(to_string(type)), type, rows));
+  }
   // Two dimensions of four exchanged, above rows of 256 elements.
   constexpr std::int64_t kShort = 256;
   cases.push_back(view_of("permuted", DType::f32, Dims{rows / 2, kRow / kShort, 2, kShort},

@@ -26,8 +26,8 @@ struct ComputeCase {
 /// Over arrays of about `elements` f32 elements, or as many bytes of another type: copy, add
 /// ("add" in f32, "add_f64" and so on in every other type), STREAM's triad, chains of 1, 3, 10 and
 /// 40 operations with scalars, rows of a wider array in every type, an array read backwards, one
-/// transposed and one with inner dimensions exchanged, a broadcast row, a scalar product, and sums
-/// over all, rows and columns. REQUIRES: elements >= 8192.
+/// transposed (in a type of each size) and one with inner dimensions exchanged, a broadcast row, a
+/// scalar product, and sums over all, rows and columns. REQUIRES: elements >= 8192.
 [[nodiscard]] std::vector<ComputeCase> compute_cases(std::int64_t elements);
 
 /// The one of them that is called `name`; REQUIRES: there is one.
