@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "forebay/compute/in_place.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "tests/nn/counting_backend.hpp"
 #include "tests/support/catch.hpp"
@@ -166,6 +167,23 @@ TEST_CASE("NoGradGuard stops recording on its thread, and nests") {
     CHECK(host.counters().autograd.live_nodes == 0);
   }
   CHECK(nn::is_tracked(w * 2.0F));
+}
+
+TEST_CASE("what is written in place records nothing, and later uses read the new values") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor w = leaf({1, 2, 3}, {3}, host);
+  const Tensor x = leaf({4, 5, 6}, {3}, host);
+  const Tensor plain = from_host<float>(std::vector<float>{7, 8, 9}, {3}, host);
+  add_(w, x);
+  mul_(w, 2.0F);
+  add_(plain, x);
+  CHECK(w.to_host<float>() == std::vector<float>{10, 14, 18});
+  CHECK(plain.to_host<float>() == std::vector<float>{11, 13, 15});
+  CHECK_FALSE(nn::is_tracked(plain));
+  nn::backward((w * w).sum());
+  CHECK(nn::grad(w).to_host<float>() == std::vector<float>{20, 28, 36});
+  CHECK_FALSE(nn::grad(x).defined());
 }
 
 TEST_CASE("backward itself records nothing, also with a tracked seed") {
