@@ -277,9 +277,9 @@ ExtentId Pool::Impl::claim_from_others(const Request& request, const StreamState
     if (other->keeps || other == &state || mute) continue;
     Fit fit = engine_.find_oldest(other->owner, request.span, request.alignment);
     if (!fit) fit = engine_.find(other->owner, request.span, request.alignment);
-    if (fit && engine_.at(fit.first).bytes - request.span < waste) {
+    if (fit && fit.rest < waste) {
       best = fit;
-      waste = engine_.at(fit.first).bytes - request.span;
+      waste = fit.rest;
     }
   }
   if (!best) best = engine_.find_any_run(request.span, request.alignment, without);

@@ -214,31 +214,42 @@ void SpanEngine::offer(ExtentId id, Address address, std::size_t bytes,
   const Extent& extent = at(id);
   const Address end = address + bytes;
   if (end > extent.end()) return;
-  const Choice choice{{id, address},
+  const Choice choice{{id, address, extent.bytes - bytes},
                       cells_met(extent.address, extent.end(), address, end, cell_),
                       (end + cell_ - 1) / cell_ - address / cell_,
                       is_top(extent)};
   if (!best.fit || choice.before(best)) best = choice;
 }
 
-void SpanEngine::choose(const Bins& bins, std::size_t bytes, std::size_t alignment,
-                        Choice& best) const noexcept {
-  const std::size_t least = bytes / cell_ > 1 ? bytes / cell_ - 1 : 0;
-  // Blocks of whole granules lie on whole granules where that skips no more than a quarter of their
-  // size: their neighbours do so too, and then they share no handle.
-  const std::size_t lattice = bytes % kLattice == 0 ? std::max(kLattice, alignment) : 0;
+void SpanEngine::offer_run(ExtentId id, Owner owner, std::size_t bytes, std::size_t alignment,
+                           Tight& best) const noexcept {
+  ++probes_;
+  if (best.settled(bytes, at(id).bytes)) return;
+  ExtentId first = id, last = id;
+  const auto usable = [&](ExtentId other) { return other != 0 && may_take(owner, at(other)); };
+  for (unsigned i = 0; i < kProbeNeighbours && usable(at(first).previous); ++i) {
+    first = at(first).previous;
+  }
+  for (unsigned i = 0; i < kProbeNeighbours && usable(at(last).next); ++i) last = at(last).next;
+  const Address begin = at(first).address, end = at(last).end();
+  const Address address = round_up(begin, alignment);
+  if (address + bytes > end) return;
+  while (at(first).end() <= address) first = at(first).next;
+  const Tight tight{{first, address, end - begin - bytes}, is_top(at(last))};
+  if (!best.fit || tight.before(best)) best = tight;
+}
+
+void SpanEngine::choose(const Bins& bins, Owner owner, std::size_t bytes, std::size_t alignment,
+                        Tight& best) const noexcept {
   unsigned visited = 0;
   for (unsigned bin = bins.next(BinScale::of(bytes / kUnit)); bin != BinScale::kBins;
        bin = bins.next(bin + 1)) {
+    if (best.fit && !best.top && bin > BinScale::of((bytes + best.fit.rest) / kUnit)) return;
     unsigned probe = 0;
     for (ExtentId id = bins.head(bin); id != 0 && probe < kProbe; id = at(id).bin_next, ++probe) {
-      ++probes_;
-      offer(id, round_up(at(id).address, alignment), bytes, best);
-      if (lattice == 0 || is_top(at(id))) continue;
-      const Address whole = round_up(at(id).address, lattice);
-      if (whole - at(id).address <= bytes / 4) offer(id, whole, bytes, best);
+      if (best.settled(bytes, bytes)) return;
+      offer_run(id, owner, bytes, alignment, best);
     }
-    if (best.fit && !best.top && best.broken <= least) return;
     // Beyond this bin every range fits, however badly it lies.
     if (++visited >= kProbeBins) {
       if (best.fit) return;
@@ -248,11 +259,18 @@ void SpanEngine::choose(const Bins& bins, std::size_t bytes, std::size_t alignme
 }
 
 Fit SpanEngine::find(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept {
-  Choice best;
-  if (owner != kEverybody) {
-    if (const OwnerState* own = find_owner(owner)) choose(own->bins, bytes, alignment, best);
+  Tight best;
+  const OwnerState* own = owner == kEverybody ? nullptr : find_owner(owner);
+  if (own != nullptr) choose(own->bins, owner, bytes, alignment, best);
+  choose(owners_[kEverybody]->bins, owner, bytes, alignment, best);
+  if (own == nullptr) return best.fit;
+  // What is too small by itself, but may lie in a run that is not.
+  unsigned probe = 0;
+  for (ExtentId id = own->queue_head; id != 0 && probe < kProbeRuns;
+       id = at(id).queue_next, ++probe) {
+    if (best.settled(bytes, bytes)) break;
+    if (at(id).bytes < bytes) offer_run(id, owner, bytes, alignment, best);
   }
-  choose(owners_[kEverybody]->bins, bytes, alignment, best);
   return best.fit;
 }
 
@@ -283,7 +301,9 @@ Fit SpanEngine::find_oldest(Owner owner, std::size_t bytes, std::size_t alignmen
   for (ExtentId id = owners_[owner]->queue_head; id != 0 && probe < kOldestProbe;
        id = at(id).queue_next, ++probe) {
     const Address address = round_up(at(id).address, alignment);
-    if (address + bytes <= at(id).end() && at(id).stamp.point != kNever) return {id, address};
+    if (address + bytes <= at(id).end() && at(id).stamp.point != kNever) {
+      return {id, address, at(id).bytes - bytes};
+    }
   }
   return {};
 }

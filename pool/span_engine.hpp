@@ -48,6 +48,7 @@ enum class ExtentState : std::uint8_t { used, free, hole };
 struct Fit {
   ExtentId first = kNoExtent;  ///< the extent in which it begins; more may follow
   Address address = 0;
+  std::size_t rest = 0;  ///< bytes that it leaves of what it was cut from, where a search says so
   [[nodiscard]] explicit operator bool() const noexcept { return first != kNoExtent; }
 };
 
@@ -67,10 +68,11 @@ struct SpanCounts {
 /// and the commits that cut ranges (`take`, `take_hole`, `claim`) may lack host memory, and change
 /// nothing then. What undoes a commit (`split`, `put_back`) and an island after `reserve_island`
 /// use records that commits leave over, as many as `keep_spare` said. Costs: a search looks at no
-/// more than kProbe ranges in each of kProbeBins bins; commits are O(1), but that a range with an
-/// older point than the latest of its owner passes those with later ones. `find_run`, which joins
-/// ranges of different stamps, walks as far as its budget. Not thread-safe; the pool's engine lock
-/// guards it.
+/// more than kProbe ranges in each of kProbeBins bins and kProbeRuns more of its owner's, and at
+/// the kProbeNeighbours on either side of those that may be better; commits are O(1), but that a
+/// range with an older point than the latest of its owner passes those with later ones. `find_run`,
+/// which joins ranges of different stamps, walks as far as its budget. Not thread-safe; the pool's
+/// engine lock guards it.
 ///
 /// Invariants:
 ///  1. The extents of an island tile it; all sizes and addresses are multiples of kSpanUnit.
@@ -108,11 +110,13 @@ class SpanEngine {
   /// Forgets an island. REQUIRES: it is one extent.
   void remove_island(ExtentId id);
 
-  /// The place that breaks the fewest wholly free cells, then lies in the fewest, then is the
-  /// lowest, in a bounded number of free ranges that `owner` may take at once, the smaller ones
-  /// first.
+  /// The beginning of the tightest run, then of the lowest. A run is neighbouring ranges that
+  /// `owner` may take at once, whatever their stamps: what counts is how much room there is, not
+  /// how soon others may have it, or small blocks would cut up room that is whole. Looks at a
+  /// bounded number of ranges, the smaller ones and those that `owner` freed longest ago, and at
+  /// as much of their runs.
   [[nodiscard]] Fit find(Owner owner, std::size_t bytes, std::size_t alignment) const noexcept;
-  /// The lowest of a bounded number of them; those without a whole free cell come first.
+  /// The lowest of a bounded number of ranges; those without a whole free cell come first.
   [[nodiscard]] Fit find_lowest(Owner owner, std::size_t bytes,
                                 std::size_t alignment) const noexcept;
   /// The range of `owner` that has been free for longest, among a bounded number of those that fit.
@@ -244,6 +248,8 @@ class SpanEngine {
   static constexpr std::size_t kSpare = 8;    // … that are always kept for what undoes a commit
   static constexpr unsigned kProbe = 16;
   static constexpr unsigned kProbeBins = 4;
+  static constexpr unsigned kProbeRuns = 8;             // of what an owner freed
+  static constexpr unsigned kProbeNeighbours = 4;       // on either side
   static constexpr std::size_t kPlacementProbe = 32;    // ranges on either side of a hole
   static constexpr std::size_t kPlacementBudget = 512;  // holes
   static constexpr unsigned kOldestProbe = 64;
@@ -281,6 +287,22 @@ class SpanEngine {
   ExtentId settle(ExtentId id);
   /// Takes `other` out of its lists if a free range beside it joins it, under the later stamp.
   bool join(ExtentId id, ExtentId other);
+  struct Tight {
+    Fit fit;           // what it leaves is that of the run
+    bool top = false;  // the run ends with the last range of all, which is spared
+    [[nodiscard]] bool before(const Tight& other) const noexcept {
+      return std::tie(top, fit.rest, fit.address) <
+             std::tie(other.top, other.fit.rest, other.fit.address);
+    }
+    // Whether no other run with a range of at least `least` bytes leaves less.
+    [[nodiscard]] bool settled(std::size_t bytes, std::size_t least) const noexcept {
+      return fit && !top && least >= bytes + fit.rest;
+    }
+  };
+  void offer_run(ExtentId id, Owner owner, std::size_t bytes, std::size_t alignment,
+                 Tight& best) const noexcept;
+  void choose(const Bins& bins, Owner owner, std::size_t bytes, std::size_t alignment,
+              Tight& best) const noexcept;
   struct Choice {
     Fit fit;
     std::size_t broken = 0;   // wholly free cells of which it takes a part
@@ -291,8 +313,6 @@ class SpanEngine {
              std::tie(other.top, other.broken, other.touched, other.fit.address);
     }
   };
-  void choose(const Bins& bins, std::size_t bytes, std::size_t alignment,
-              Choice& best) const noexcept;
   [[nodiscard]] bool is_top(const Extent& extent) const noexcept;
   void offer(ExtentId id, Address address, std::size_t bytes, Choice& best) const noexcept;
   /// Cells that lie wholly in the free range [begin, end) and meet [from, to).

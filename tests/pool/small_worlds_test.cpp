@@ -154,18 +154,27 @@ class SpanWorld {
   // In so small a world no bound cuts a search short: what is there is found.
   void check_search(Owner owner, std::size_t bytes) {
     std::size_t run = 0, longest = 0, any = 0, longest_any = 0;
+    std::size_t tightest = ~std::size_t{0};  // of the runs that have room; memory's end is spared
+    const auto end_run = [&](bool top) {
+      if (run >= bytes && !top) tightest = std::min(tightest, run);
+    };
     engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
       const bool is_free = extent.state == ExtentState::free;
       const bool mine =
           is_free && (extent.stamp.owner == kEverybody || extent.stamp.owner == owner);
+      const bool last_hole = extent.state == ExtentState::hole && extent.next == 0;
+      if (!mine) end_run(last_hole);
       run = mine ? run + extent.bytes : 0;
+      if (mine && extent.next == 0) end_run(true);
       any = is_free ? any + extent.bytes : 0;
       longest = std::max(longest, run);
       longest_any = std::max(longest_any, any);
     });
-    const bool found =
-        engine_.find(owner, bytes, kUnit) || engine_.find_run(owner, bytes, kUnit, 100);
-    REQUIRE(found == (longest >= bytes));
+    const Fit fit = engine_.find(owner, bytes, kUnit);
+    REQUIRE(static_cast<bool>(fit) == (longest >= bytes));
+    REQUIRE(static_cast<bool>(engine_.find_run(owner, bytes, kUnit, 100)) <=
+            static_cast<bool>(fit));
+    if (fit && tightest != ~std::size_t{0}) REQUIRE(fit.rest == tightest - bytes);
     REQUIRE(static_cast<bool>(engine_.find_any_run(bytes, kUnit)) == (longest_any >= bytes));
   }
   std::string look_as(Owner first) {

@@ -134,6 +134,42 @@ TEST_CASE("a good fit is tight, aligned, and cuts as little as it can") {
   CHECK(engine.validate().empty());
 }
 
+TEST_CASE("neighbours that do not join count as one place") {
+  // Ranges of a cell and more whose points lie apart do not join. Three runs for owner 1: twelve
+  // units, of which four are everybody's, ten of its own, and fourteen of everybody's.
+  constexpr std::size_t kCell = 4 * kUnit;
+  SpanEngine engine(kCell);
+  engine.open_owner(1);
+  engine.open_owner(2);
+  engine.add_island(kEngineBase, 64 * kUnit, false);
+  std::vector<ExtentId> blocks;
+  for (const std::size_t units : {4, 4, 4, 1, 4, 4, 2, 1, 14, 1}) {
+    blocks.push_back(engine.take(engine.find(1, units * kUnit, kUnit), units * kUnit));
+  }
+  const auto address = [&](std::size_t block) { return engine.at(blocks[block]).address; };
+  const Address twelve = address(0), ten = address(4), fourteen = address(8);
+  engine.free(blocks[0], {1, 3});
+  engine.free(blocks[1], {1, 6});
+  engine.free(blocks[2], {});
+  engine.free(blocks[4], {1, 9});
+  engine.free(blocks[5], {1, 12});
+  engine.free(blocks[6], {1, 15});
+  engine.free(blocks[8], {});
+  REQUIRE(engine.validate().empty());
+  // Every run begins or ends with a range of four, but that of ten has the least room.
+  CHECK(engine.find(1, 3 * kUnit, kUnit).address == ten);
+  CHECK(engine.find(1, 11 * kUnit, kUnit).address == twelve);
+  CHECK(engine.find(1, 13 * kUnit, kUnit).address == fourteen);
+  const Fit fit = engine.find(1, 10 * kUnit, kUnit);
+  CHECK(fit.address == ten);
+  CHECK(fit.rest == 0);
+  // Others see what is theirs.
+  CHECK(engine.find(2, 3 * kUnit, kUnit).address == twelve + 8 * kUnit);
+  CHECK(engine.find(2, 5 * kUnit, kUnit).address == fourteen);
+  engine.take(fit, 10 * kUnit);
+  CHECK(engine.validate().empty());
+}
+
 TEST_CASE("a claim that came to nothing is put back as it was") {
   SpanEngine engine;
   engine.open_owner(1);
