@@ -306,9 +306,19 @@ LeakReport BlockWatch::report(std::vector<LeakGroup> live) const {
   if (!sites.empty()) {
     Symbols symbols;
     report.symbols = symbols.source();
-    for (auto& [key, group] : sites) {
+    // One place is one group, whichever way through the pool its blocks came.
+    std::map<std::pair<std::string_view, std::vector<std::string>>, LeakGroup> places;
+    for (const auto& [key, site] : sites) {
+      LeakGroup& group = places[{key.first, names(key.second, symbols)}];
+      group.blocks += site.blocks;
+      group.bytes += site.bytes;
+      group.estimated_bytes += site.estimated_bytes;
+      group.first = group.first == 0 ? site.first : std::min(group.first, site.first);
+      group.last = std::max(group.last, site.last);
+    }
+    for (auto& [key, group] : places) {
       group.tag = key.first;
-      group.site = names(key.second, symbols);
+      group.site = key.second;
       report.groups.push_back(std::move(group));
     }
   }

@@ -59,6 +59,17 @@ TEST_CASE("without stacks a leak report goes by tag") {
   CHECK(report.symbols == "none");
 }
 
+TEST_CASE("one place is one group, by whichever way through the pool") {
+  // Some of these are timed, some miss.
+  World world(traced(StackMode::all));
+  for (int i = 0; i < 1000; ++i) (void)one_place(world, 1000);
+  const LeakReport report = world.pool.leak_report();
+  REQUIRE(report.groups.size() == 1);
+  CHECK(report.groups[0].blocks == 1000);
+  CHECK(report.groups[0].first == 1);
+  CHECK(report.groups[0].last == 1000);
+}
+
 TEST_CASE("with all stacks a leak report goes by tag and place") {
   World world(traced(StackMode::all));
   std::vector<void*> blocks;
