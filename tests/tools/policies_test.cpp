@@ -59,6 +59,17 @@ TEST_CASE("low-fragmentation: a job on one stream runs in 2 % more than it asks 
   CHECK(replay("sweep_reinit", "low-fragmentation", "1.06x").device_syncs == 0);
 }
 
+TEST_CASE("low-fragmentation: so do jobs of other sizes, whose blocks end anywhere in a handle") {
+  for (const std::string& trace : kOneStream) {
+    for (const char* scale : {"0.7", "0.9", "1.3"}) {
+      INFO(trace << " scaled by " << scale);
+      const Run run = replay(trace, "low-fragmentation", "1.02x", scale);
+      CHECK(run.driver_share <= 0.06);
+      CHECK(run.device_syncs == 0);
+    }
+  }
+}
+
 TEST_CASE("low-fragmentation: jobs on several streams") {
   CHECK(replay("prefetch_train", "low-fragmentation", "1.05x").device_syncs == 0);
   CHECK(replay("streams_pipeline", "low-fragmentation", "1.25x").device_syncs == 0);
