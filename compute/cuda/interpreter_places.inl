@@ -125,6 +125,10 @@ struct FbTilePlace {
   FB_FN_MEMBER long long offset(const FbBuffer& leaf, unsigned e) const {
     return walk(e, leaf.strided ? leaf.strides_at : a.head.index_strides_at);
   }
+  // Of a strided leaf, along the innermost dimension or the other one.
+  FB_FN_MEMBER long long stride(const FbBuffer& leaf, unsigned from_last) const {
+    return (long long)a.body[leaf.strides_at + a.head.rank - 1 - from_last];
+  }
   FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
     return index(16 * k >> size) << size;
   }
@@ -169,6 +173,32 @@ FB_FN unsigned fb_piece_log2(const Place& place) {
   return N == kFbMapElements || place.piece_log2 < kMost ? place.piece_log2 : kMost;
 }
 
+// Elements of a leaf in a tile, all of them inside: `from` is the first one's address, `step` and
+// `row` are bytes to the next one along the innermost dimension and to the next row. What is too
+// narrow to be copied past the registers is asked for at once.
+template <typename Word, int N>
+FB_FN void fb_load_narrow(unsigned slot, const FbSlots<N>& slots, const unsigned char* from,
+                          long long step, long long row) {
+  Word words[N];
+#pragma unroll
+  for (int e = 0; e < N; ++e) {
+    words[e] = *(const Word*)(from + e % kFbTilePiece * step + e / kFbTilePiece * row);
+  }
+#pragma unroll
+  for (int e = 0; e < N; ++e) *(Word*)slots.raw(slot, e, sizeof(Word) / 2) = words[e];
+}
+template <int N>
+FB_FN void fb_load_rows(const FbBuffer& leaf, const FbSlots<N>& slots, const unsigned char* from,
+                        long long step, long long row) {
+  if (leaf.size_log2 == 0) return fb_load_narrow<unsigned char>(leaf.slot, slots, from, step, row);
+  if (leaf.size_log2 == 1) return fb_load_narrow<unsigned short>(leaf.slot, slots, from, step, row);
+#pragma unroll
+  for (int e = 0; e < N; ++e) {
+    fb_copy(slots.raw(leaf.slot, e, leaf.size_log2),
+            from + e % kFbTilePiece * step + e / kFbTilePiece * row, leaf.size_log2);
+  }
+}
+
 // The elements of a leaf on their way into its slot, as they lie in memory. What is not inside
 // stays what it was.
 template <int N, bool kTyped, typename Args, typename Place>
@@ -205,6 +235,13 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
                 width_log2);
       }
       return;
+    }
+  }
+  if constexpr (Place::kTile) {
+    if (whole && leaf.strided) {
+      const unsigned char* const from = first + (place.offset(leaf, 0) << size);
+      return fb_load_rows(leaf, slots, from, place.stride(leaf, 0) << size,
+                          (long long)kFbTileStep * place.stride(leaf, 1) << size);
     }
   }
   const long long stride =

@@ -89,20 +89,36 @@ class TileText {
     text_.line("      const long long i = ", index, ";");
   }
 
-  /// Threads side by side along a leaf.
+  /// Threads side by side along a leaf. All of a thread's elements are asked for before any is
+  /// kept.
   void stage() {
     constexpr unsigned kRows = kStagedThreads / kStagedTile.across;
-    text_.line("  #pragma unroll");
-    text_.line("  for (int m = 0; m < ", kStagedTile.inner / kRows, "; ++m) {");
-    text_.line("      const unsigned inner = m * ", kRows, " + thread / ", kStagedTile.across,
-               ", across = thread % ", kStagedTile.across, ";");
-    locate();
-    text_.line("      if (!inside) continue;");
-    for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
-      if (is_staged(k)) {
-        text_.line("      tile", k, "[inner][across] = ", code_.element(k, dims_), ";");
+    constexpr unsigned kEach = kStagedTile.inner / kRows;
+    const auto each = [&] {
+      text_.line("  #pragma unroll");
+      text_.line("  for (int m = 0; m < ", kEach, "; ++m) {");
+      text_.line("      const unsigned inner = m * ", kRows, " + thread / ", kStagedTile.across,
+                 ", across = thread % ", kStagedTile.across, ";");
+    };
+    const auto each_leaf = [&](auto write) {
+      for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
+        if (is_staged(k)) write(k);
       }
-    }
+    };
+    text_.line("  {");
+    each_leaf([&](std::size_t k) {
+      text_.line("  ", memory_name(program_.leaves[k].type), " s", k, "[", kEach, "];");
+    });
+    each();
+    locate();
+    each_leaf([&](std::size_t k) {
+      text_.line("      if (inside) s", k, "[m] = ", code_.element(k, dims_), ";");
+    });
+    text_.line("  }");
+    each();
+    each_leaf(
+        [&](std::size_t k) { text_.line("      tile", k, "[inner][across] = s", k, "[m];"); });
+    text_.line("  }");
     text_.line("  }");
     text_.line("  __syncthreads();");
   }
