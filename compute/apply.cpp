@@ -101,7 +101,9 @@ Tensor apply_2(Op op, Tensor a, Scalar b, bool real) {
   promotion.add(b);
   const DType type = at_least_real(promotion.result(), real);
   Engine& engine = engine_of(a);
-  const std::lock_guard lock(engine.mutex());  // once for both nodes
+  // Once for both nodes, but not while autograd's hook is called.
+  std::unique_lock lock(engine.mutex(), std::defer_lock);
+  if (a.autograd() == nullptr) lock.lock();
   Tensor number = constant_of(b, type, engine);
   std::array<Tensor, 2> inputs{std::move(a), std::move(number)};
   return apply(op, type, inputs);
@@ -113,7 +115,8 @@ Tensor apply_2(Op op, Scalar a, Tensor b, bool real) {
   promotion.add(b);
   const DType type = at_least_real(promotion.result(), real);
   Engine& engine = engine_of(b);
-  const std::lock_guard lock(engine.mutex());
+  std::unique_lock lock(engine.mutex(), std::defer_lock);
+  if (b.autograd() == nullptr) lock.lock();
   Tensor number = constant_of(a, type, engine);
   std::array<Tensor, 2> inputs{std::move(number), std::move(b)};
   return apply(op, type, inputs);

@@ -12,7 +12,7 @@ namespace forebay::compute {
 namespace {
 
 // Programs of one device, so that a process that makes new structures for ever has a bounded number
-// of them. It bounds no compiled code: a device's kernel cache keeps each structure's CUDA kernel
+// of them. It bounds no compiled code: a device's kernel cache keeps each structure's CUDA kernels
 // until the device closes.
 constexpr std::size_t kMaxPrograms = 4096;
 

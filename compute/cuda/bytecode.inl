@@ -56,14 +56,14 @@ enum : unsigned { kFbCodeShift = 22, kFbOperandBits = 11, kFbOperandMask = 2047,
 enum FbCode : unsigned {
   FB_COMMUTING_FIRST(FB_COMMUTING_CODES)
   FB_ORDERED_FIRST(FB_ORDERED_CODES)
-  kFbMoves,
+  kFbMoves,  // a border: below it are the first operations, from it on what moves values
   kFbEnd = kFbMoves,  // what is reduced is in the accumulator, or in slots b if it takes two
   kFbLoad,            // acc = operand b
   kFbStore,           // slot b = acc
   kFbOut,             // output b = acc
   kFbOutLast,         // the same, and that is the end
   kFbSingle,          // acc = the one element of single leaf b
-  kFbLight,
+  kFbLight,  // from here on the other light operations
   kFbBeforeLight = kFbLight - 1,
   FB_COMMUTING(FB_COMMUTING_CODES)
   FB_ORDERED(FB_ORDERED_CODES)
@@ -152,7 +152,7 @@ struct FbBuffer {
 // the leaves with an element for each, then of the outputs, the addresses of the single leaves, the
 // dimensions (extent; magic and shift), the strides of an index over the whole space and of each
 // strided leaf; in words of four the scalars, those of eight bytes in two, and the code. Dimensions
-// that are kept come before those that are reduced.
+// that are kept come before those that are reduced; those of tiles are the last two.
 struct FbHead {
   void* result;
   unsigned long long *partials, *mailbox;
@@ -160,7 +160,7 @@ struct FbHead {
   long long kept, reduced, chunk;  // of a reduction
   long long count;                 // of elements
   unsigned splits, group_log2, columns_log2, inner, ticket;
-  unsigned tiles, tiles_magic, tiles_shift;
+  unsigned tiles, tiles_magic, tiles_shift;  // of a reduction: blocks beside each other
   unsigned join;         // FbJoin
   unsigned real, mean;   // what is reduced is f32, else whole; divide at the end
   unsigned indexed;      // the result is the index

@@ -4,7 +4,7 @@
 // generated for it, so the bits agree.
 //
 // There are kernels for programs of f32 and i32 whose operations are all light, and typed ones for
-// all others, which have long code and more registers.
+// all others and for walks by tiles, which have long code and more registers.
 #include "compute/cuda/interpreter_slots.inl"
 #include "compute/cuda/interpreter_places.inl"
 #include "compute/cuda/interpreter_operations.inl"
@@ -48,6 +48,9 @@ FB_FN void fb_map_tiled(const Args& a) {
                                 inner_warp * kFbTileInner + lane / kFbTileStep * kFbTilePiece,
                                 a.head.piece,
                                 a.head.piece_log2};
+  // Warps beyond the end; nobody waits for them.
+  if (inner_warp * kFbTileInner >= place.extent(0)) return;
+  if (across_warp * kFbTileAcross >= place.extent(1)) return;
   const FbSlots<kFbMapElements> slots{blockDim.x, thread};
   unsigned acc[kFbMapElements];
   fb_load<kFbMapElements, true>(a, slots, place, acc);

@@ -102,12 +102,13 @@ struct FbRowPlace {
   }
 };
 
-// In a warp's tile. No leaf is straight:
+// In a warp's tile, where no leaf is straight and sixteen bytes are those of an output:
 template <typename Args>
 struct FbTilePlace {
   static constexpr bool kStraight = false, kTile = true;
   const Args& a;
-  long long other, across, inner;  // the first element's: index of the other dimensions, coordinates
+  // Of the first element: the index over the other dimensions, and its coordinates.
+  long long other, across, inner;
   unsigned piece, piece_log2;
 
   FB_FN_MEMBER long long extent(unsigned from_last) const {
@@ -118,7 +119,8 @@ struct FbTilePlace {
            across + (kFbTileRows - 1) * kFbTileStep < extent(1);
   }
   FB_FN_MEMBER bool inside(unsigned e) const {
-    return inner + e % kFbTilePiece < extent(0) && across + e / kFbTilePiece * kFbTileStep < extent(1);
+    return inner + e % kFbTilePiece < extent(0) &&
+           across + e / kFbTilePiece * kFbTileStep < extent(1);
   }
   FB_FN_MEMBER long long index(unsigned e) const { return walk(e, a.head.index_strides_at); }
   FB_FN_MEMBER long long first(const FbBuffer&) const { return 0; }

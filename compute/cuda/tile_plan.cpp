@@ -15,17 +15,23 @@ using compute::Program;
 
 namespace {
 
+constexpr std::int64_t kLeastTiled = kStagedTile.inner * kStagedTile.across / 2;
 constexpr std::size_t kMostTiledCode = 64;          // instructions
 constexpr std::size_t kStaticShared = 48U * 1024U;  // what a block has on every device
 constexpr std::size_t kStagedElements = std::size_t{kStagedTile.inner} * (kStagedTile.across + 1);
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Whether the leaf's elements are neighbours along dimension d, but not along the innermost one.
+/// Whether the leaf's elements are neighbours along dimension d but not along the innermost one,
+/// and both are long enough.
 bool lies_across(const Program& program, const Binding& binding, std::size_t leaf, std::size_t d) {
   if (program.leaves[leaf].access != Access::strided) return false;
   const Dims& strides = binding.strides[leaf];
-  return std::abs(strides[d]) == 1 && std::abs(strides[strides.size() - 1]) > 1;
+  const std::size_t inner = strides.size() - 1;
+  const std::int64_t across = binding.extents[d];
+  const bool long_enough =
+      across >= kFbTileAcross && binding.extents[inner] >= (kLeastTiled + across - 1) / across;
+  return long_enough && std::abs(strides[d]) == 1 && std::abs(strides[inner]) > 1;
 }
 
 }  // namespace
@@ -62,7 +68,7 @@ TilePlan plan_tiles(const Program& program, const Binding& binding, TileShape ti
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     const bool first = plan.leaves == 0;
     for (std::size_t d = first ? 0 : plan.across; d < (first ? inner : plan.across + 1U); ++d) {
-      if (binding.extents[d] < kFbTileAcross || !lies_across(program, binding, k, d)) continue;
+      if (!lies_across(program, binding, k, d)) continue;
       plan.across = static_cast<unsigned>(d);
       plan.leaves |= 1U << k;
       break;

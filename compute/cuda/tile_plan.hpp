@@ -42,7 +42,8 @@ struct TilePlan {
 [[nodiscard]] std::uint32_t staged(const compute::Program& program, std::uint32_t leaves) noexcept;
 
 /// Tiles for a program that may have them, where a leaf's elements are neighbours along another
-/// dimension than its outputs', and both are long enough for a warp.
+/// dimension than its outputs'. Both have to be long enough for a warp, and to hold half a
+/// kStagedTile together: what is smaller comes out of the first cache in any order.
 [[nodiscard]] TilePlan plan_tiles(const compute::Program& program, const compute::Binding& binding,
                                   TileShape tile) noexcept;
 

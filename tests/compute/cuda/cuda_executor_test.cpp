@@ -73,6 +73,44 @@ TEST_CASE("a program of the same structure elsewhere finds the compiled kernel")
   CHECK(setting.cuda.device->counters().kernels.memory_hits == 1);
 }
 
+TEST_CASE("a program has a kernel for its space's order, and one for each set of leaves by tiles") {
+  ExecutorSetting setting;
+  const KernelCounters& counters = setting.cuda.device->counters().kernels;
+  Program sum;
+  sum.leaves.assign(2, {DType::f32, compute::Access::strided});
+  sum.rank = 2;
+  sum.code = {{compute::Op::add, DType::f32, 0, 1, 0}};
+  sum.outputs = {{2}};
+  float data[4] = {};
+  const auto run = [&](const Dims& a, const Dims& b) {
+    const auto ready = setting.executor.run(sum,
+                                            Binding{.extents = {64, 64},
+                                                    .leaves = {data, data},
+                                                    .strides = {a, b},
+                                                    .scalars = {},
+                                                    .outputs = {data},
+                                                    .reduction = nullptr},
+                                            setting.cuda.stream);
+    CHECK(ready == compute::Readiness::done);
+  };
+  const Dims straight{100, 1};
+  const Dims across{1, 64};
+  run(straight, straight);
+  CHECK(counters.compiled == 1);
+  run(straight, across);
+  CHECK(counters.compiled == 2);
+  run(across, straight);
+  CHECK(counters.compiled == 3);
+  run(across, across);
+  CHECK(counters.compiled == 4);
+  const std::uint64_t hits = counters.memory_hits;
+  run(straight, straight);
+  run(across, straight);
+  CHECK(counters.compiled == 4);
+  CHECK(counters.memory_hits == hits);
+  CHECK(setting.cuda.driver.launches() == 6);
+}
+
 TEST_CASE("a failed launch names the kernel and the program") {
   ExecutorSetting setting;
   setting.run(1000, setting.cuda.stream);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compute/cuda/kernel_arguments.hpp"
@@ -83,11 +84,22 @@ class EmulatedCase {
   EmulatedCase(const EmulatedCase&) = delete;
   EmulatedCase& operator=(const EmulatedCase&) = delete;
 
+  /// Output k is written over that leaf; REQUIRES: it is linear and of the output's type.
+  void write_over(std::size_t k, std::size_t leaf) {
+    binding.outputs[k] = leaves_[leaf].first;
+    over_.emplace_back(k, leaf);
+  }
   [[nodiscard]] const compute::Program& program() const noexcept { return data_.program(); }
   [[nodiscard]] void* scratch(const cuda::ReducePlan& plan) { return scratch_.of(plan); }
   [[nodiscard]] Outcome outcome() const {
     Outcome outcome{.buffers = {}, .mailbox = mailbox_};
     for (const AlignedBytes& output : outputs_) outcome.buffers.push_back(output.back());
+    for (const auto& [k, leaf] : over_) {
+      CaseBuffer& buffer = outcome.buffers[k];
+      const std::size_t bytes =
+          static_cast<std::size_t>(data_.count()) * size_of(data_.program().leaves[leaf].type);
+      std::memcpy(buffer.bytes.data() + buffer.offset, leaves_[leaf].first, bytes);
+    }
     if (data_.program().reduction) outcome.buffers.push_back(reduction_.back());
     return outcome;
   }
@@ -115,6 +127,7 @@ class EmulatedCase {
  private:
   const ProgramCase& data_;
   std::vector<AlignedBytes> leaves_, outputs_;
+  std::vector<std::pair<std::size_t, std::size_t>> over_;  // outputs and the leaves they go to
   AlignedBytes reduction_;
   Scratch scratch_;
   std::uint64_t mailbox_ = 0;

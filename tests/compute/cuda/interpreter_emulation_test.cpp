@@ -30,8 +30,9 @@ struct Interpreted {
   Outcome outcome;
 };
 
-Interpreted interpret(const ProgramCase& data, How how = How::planned) {
+Interpreted interpret(const ProgramCase& data, How how = How::planned, bool in_place = false) {
   EmulatedCase run(data);
+  if (in_place) run.write_over(1, 1);
   const Bytecode bytecode(data.program());
   const bool reduces = data.program().reduction.has_value();
   const bool scarce = how == How::scarce;
@@ -42,8 +43,9 @@ Interpreted interpret(const ProgramCase& data, How how = How::planned) {
       scarce ? cuda::kInterpreterStaticBytes + bytecode.slots * 16 * 24 : kH200Shared;
   plan = cuda::plan_interpretation(data.program(), bytecode, run.binding, 132, shared);
   const bool small = plan.kernel < Kernel::map_large;
-  if (how == How::typed && small && plan.kernel != Kernel::map_tiled)
+  if (how == How::typed && small && plan.kernel != Kernel::map_tiled) {
     plan.kernel = reduces ? Kernel::reduce_typed : Kernel::map_typed;
+  }
   if (how == How::large && plan.kernel != Kernel::map_tiled) {
     plan.kernel = reduces ? Kernel::reduce_large : Kernel::map_large;
   }
@@ -108,7 +110,9 @@ TEST_CASE("interpreted programs compute what they say, with the bits of generate
       check_against_generated(named.name, data, kernels);
     }
   }
-  for (const unsigned times : kernels) CHECK(times > 10);
+  for (unsigned k = 0; k < kernels.size(); ++k) {
+    CHECK((kernels[k] > 20 || k == static_cast<unsigned>(Kernel::map_tiled)));
+  }
 }
 
 TEST_CASE("maps that are interpreted by tiles have the bits of generated kernels") {
@@ -123,6 +127,7 @@ TEST_CASE("maps that are interpreted by tiles have the bits of generated kernels
           continue;
         INFO(named.name << " over " << to_string(extents));
         check_against_generated(named.name, data, kernels);
+        if (named.name.starts_with("turned")) interpret(data, How::planned, true);
       }
     }
   }
@@ -190,7 +195,7 @@ TEST_CASE("strided leaves of every type, by pieces and one by one") {
     INFO(named.name);
     interpret(ProgramCase(named.program, Dims{3, 7, 64}, {.seed = 5, .specials = true}));
     interpret(ProgramCase(named.program, Dims{3, 5, 37}, {.seed = 6, .specials = true}));
-    interpret(ProgramCase(named.program, Dims{2, 38, 37}, {.seed = 7, .specials = true}));
+    interpret(ProgramCase(named.program, Dims{2, 60, 37}, {.seed = 7, .specials = true}));
   }
 }
 

@@ -305,17 +305,33 @@ std::vector<NamedProgram> sample_programs() {
   for (unsigned seed = 0; seed < 20; ++seed) {
     programs.push_back({"random_words" + std::to_string(seed), random_word_program(seed)});
   }
+
+  // Every type across the outputs, beside a leaf that the sum may be written over; in high ranks.
+  unsigned rank = 2;
+  for (const DType type : testing::kAllTypes) {
+    Program turned;
+    turned.leaves = {{type, Access::strided}, {type, Access::linear}};
+    turned.code = {{Op::add, type, 0, 1, 0}};
+    turned.outputs = {Output{0}, Output{2}};
+    turned.rank = static_cast<std::uint8_t>(rank);
+    programs.push_back({"turned_" + std::string(to_string(type)), turned});
+    rank = rank == 2 ? 3 : rank == 3 ? 5 : rank == 5 ? 8 : 2;
+  }
   return programs;
 }
 
 std::vector<Dims> tiled_extents(unsigned rank) {
   switch (rank) {
     case 2:
-      return {{64, 64}, {33, 17}, {40, 100}, {130, 36}};
+      return {{64, 64}, {130, 17}, {40, 100}, {130, 36}};
     case 3:
-      return {{3, 32, 16}, {35, 2, 52}, {2, 70, 131}};
+      return {{3, 128, 16}, {40, 2, 52}, {2, 70, 131}};
     case 4:
-      return {{2, 34, 3, 20}, {33, 2, 2, 64}};
+      return {{2, 110, 3, 20}, {33, 2, 2, 64}};
+    case 5:
+      return {{2, 50, 2, 2, 41}};
+    case 8:
+      return {{2, 1, 2, 34, 2, 1, 2, 61}};
     default:
       return {};
   }

@@ -27,7 +27,7 @@ struct NamedProgram {
 /// Every reduction of every type.
 [[nodiscard]] std::vector<NamedProgram> reduction_programs();
 
-/// Extents that maps may be walked by tiles in, with edges of every kind; none but of 2 to 4
+/// Extents that maps may be walked by tiles in, with edges of every kind; none of 6 and 7
 /// dimensions.
 [[nodiscard]] std::vector<Dims> tiled_extents(unsigned rank);
 /// What the sample of a kernel by tiles stages: as many strided leaves as can be, since any may be

@@ -45,9 +45,11 @@ TEST_CASE("a leaf whose neighbours lie across the rows is read by tiles, others 
     CHECK(transposed({64, 64}, strides).blocks == 0);
   }
   INFO("too short for a warp's tile");
-  CHECK(transposed({cuda::kFbTileAcross, cuda::kFbTileInner}, {1, 32}).blocks > 0);
-  CHECK(transposed({cuda::kFbTileAcross - 1, 64}, {1, 31}).blocks == 0);
-  CHECK(transposed({64, cuda::kFbTileInner - 1}, {1, 64}).blocks == 0);
+  CHECK(transposed({cuda::kFbTileAcross, 64}, {1, 32}).blocks > 0);
+  CHECK(transposed({cuda::kFbTileAcross, 63}, {1, 32}).blocks == 0);
+  CHECK(transposed({cuda::kFbTileAcross - 1, 1000}, {1, 31}).blocks == 0);
+  CHECK(transposed({128, cuda::kFbTileInner}, {1, 128}).blocks > 0);
+  CHECK(transposed({1000, cuda::kFbTileInner - 1}, {1, 1000}).blocks == 0);
 }
 
 TEST_CASE("the first leaf that lies across decides, and those like it are staged with it") {
@@ -85,7 +87,7 @@ TEST_CASE("reductions, linear maps and long programs have no tiles") {
 
 TEST_CASE("tiles cover the space, warps side by side as far as a row reaches") {
   for (const std::int64_t inner : {16, 17, 32, 33, 64, 65, 1000}) {
-    for (const std::int64_t across : {32, 33, 127, 128, 129, 1000}) {
+    for (const std::int64_t across : {128, 129, 255, 256, 257, 1000}) {
       const TilePlan tiles = transposed({3, across, inner}, {across * inner, 1, across});
       INFO(inner << " by " << across);
       CHECK(std::int64_t{tiles.inner_tiles} * tiles.tile.inner >= inner);
@@ -107,8 +109,8 @@ TEST_CASE("tiles cover the space, warps side by side as far as a row reaches") {
 
 TEST_CASE("where a grid has too few blocks for tiles, and for nothing, there are none") {
   constexpr std::int64_t kMany = std::int64_t{1} << 31;
-  CHECK(transposed({kMany, 32, 16}, {512, 1, 32}).blocks == 0);
-  CHECK(transposed({kMany - 1, 32, 16}, {512, 1, 32}).blocks == kMany - 1);
+  CHECK(transposed({kMany, 128, 16}, {2048, 1, 128}).blocks == 0);
+  CHECK(transposed({kMany - 1, 128, 16}, {2048, 1, 128}).blocks == kMany - 1);
   CHECK(transposed({std::int64_t{1} << 40, std::int64_t{1} << 40}, {1, 1 << 20}).blocks == 0);
-  CHECK(transposed({0, 32, 16}, {512, 1, 32}).blocks == 0);
+  CHECK(transposed({0, 128, 16}, {2048, 1, 128}).blocks == 0);
 }

@@ -1,8 +1,10 @@
 // Indices and offsets around 2^31, by both tiers in the emulator: on memory of which only the pages
 // exist that the chosen blocks touch.
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "compute/cuda/codegen.hpp"
 #include "compute/cuda/interpreter_arguments.hpp"
@@ -174,6 +176,69 @@ TEST_CASE("a small view read over more than 2^32 elements has wide coordinates")
       const std::size_t at = static_cast<std::size_t>(e / (5 * rows) * 5 + e % 5);
       CHECK(*target.at<std::uint8_t>(static_cast<std::size_t>(e)) ==
             static_cast<std::uint8_t>(2 * small[at]));
+    }
+  }
+}
+
+TEST_CASE("tiles reach beyond 2^31 elements, by both tiers") {
+  // By tiles of 40 by 64 bytes, a block each of 2 by 2^20 of them has.
+  const compute::Program program = wide_sample("wide_views");
+  constexpr std::int64_t kMiddle = std::int64_t{1} << 20;
+  constexpr std::int64_t kTile = 40 * 64;
+  const Dims extents{2, 40, kMiddle, 64};
+  const Dims strides{kTile * kMiddle, 1, kTile, 40};
+  const SparseMemory source(static_cast<std::size_t>(2 * kTile * kMiddle));
+  const SparseMemory target(static_cast<std::size_t>(2 * kTile * kMiddle));
+  if (!source || !target) return;
+  for (const auto& [outer, middle] :
+       {std::pair<std::int64_t, std::int64_t>{0, 0}, {0, kMiddle - 1}, {1, 5}, {1, kMiddle - 1}}) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> places;  // in the source, in the target
+    for (std::int64_t across = 0; across < 40; ++across) {
+      for (std::int64_t inner = 0; inner < 64; ++inner) {
+        places.emplace_back(outer * strides[0] + across + middle * strides[2] + inner * strides[3],
+                            ((outer * 40 + across) * kMiddle + middle) * 64 + inner);
+      }
+    }
+    for (const auto& [from, to] : places) {
+      *source.at<std::uint8_t>(static_cast<std::size_t>(from)) = pattern(from);
+    }
+    const compute::Binding binding{.extents = extents,
+                                   .leaves = {source.at(0)},
+                                   .strides = {strides},
+                                   .outputs = {target.at(0)}};
+    const auto blocks = [&](const cuda::TilePlan& tiles) {
+      const unsigned each = tiles.inner_tiles * tiles.across_tiles;
+      std::vector<unsigned> chosen;
+      for (unsigned n = 0; n < each; ++n) {
+        chosen.push_back(static_cast<unsigned>(outer * kMiddle + middle) * each + n);
+      }
+      return chosen;
+    };
+    for (const bool interpreted : {false, true}) {
+      INFO("outer " << outer << ", middle " << middle << ", interpreted " << interpreted);
+      if (interpreted) {
+        const cuda::Bytecode bytecode(program);
+        const cuda::InterpreterPlan plan =
+            cuda::plan_interpretation(program, bytecode, binding, 132, cuda::kLeastSharedLimit);
+        REQUIRE(plan.kernel == cuda::InterpreterKernel::map_tiled);
+        cuda::InterpreterArguments arguments(program, bytecode, binding, plan);
+        emulate_some(blocks(plan.launch.choices.tiles), plan.launch.blocks, plan.launch.threads,
+                     [&] { interpret_thread(plan.kernel, arguments.data()); });
+      } else {
+        const cuda::LaunchPlan launch =
+            cuda::plan_launch(program, cuda::kernel_shape(program, 1), binding, 132);
+        cuda::ArgumentBuffer arguments(program, binding, launch.choices);
+        const EmulatedKernel* const kernel = emulated_kernel("wide_views_tiled");
+        REQUIRE(kernel != nullptr);
+        emulate_some(blocks(launch.choices.tiles), launch.blocks, launch.threads,
+                     [&] { kernel->thread(arguments.data()); });
+      }
+      const auto right = [&](const auto& place) {
+        auto& got = *target.at<std::uint8_t>(static_cast<std::size_t>(place.second));
+        return std::exchange(got, std::uint8_t{0}) ==
+               static_cast<std::uint8_t>(2 * pattern(place.first));
+      };
+      CHECK(std::all_of(places.begin(), places.end(), right));
     }
   }
 }

@@ -9,7 +9,8 @@ namespace forebay {
 
 /// Makes what the first pass would make otherwise (on a CUDA device the pinned ring of transfers,
 /// some 20 ms, 1/128 of the memory that the pool may hold, and what every tensor needs). Then waits
-/// until every program that the device has run and still knows has its kernel, so that a graph
+/// until every program that the device has run and still knows has its kernel, and that by tiles
+/// for the transposed inputs with which it has run, so that a graph
 /// captures kernels instead of the interpreter: one compilation, some 0.1 s, for each that has
 /// none, also of those that ran only once; false if that took longer than `limit`. What is not
 /// ready then runs all the same, with the same results. At once on the host. Throws ClosedError,

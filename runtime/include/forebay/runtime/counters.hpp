@@ -8,8 +8,9 @@ namespace forebay {
 
 using Counter = std::atomic<std::uint64_t>;
 
-/// Adds to a counter whose writers are serialised: it is read at any time, but an addition needs no
-/// atomic instruction.
+/// Adds to a counter whose writers are serialised, as those of launches and of `fusion` are by the
+/// lock of the device's compute engine: it is read at any time, but an addition needs no atomic
+/// instruction. Others that add to one of these need that lock, and `count`, too.
 inline void count(Counter& counter, std::uint64_t more = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
@@ -24,15 +25,15 @@ struct KernelCounters {
   Counter disk_doubtful{0};  ///< entries that could not be trusted, deleted and compiled again
   Counter compiled{0};
   Counter failed{0};
-  Counter interpreted_launches{0};
-  Counter compiled_launches{0};
+  Counter interpreted_launches{0};  ///< by `count`
+  Counter compiled_launches{0};     ///< by `count`
   Counter compile_us{0};
   Counter compile_wait_us{0};  ///< the part of it that somebody waited for
   Counter queued{0};           ///< kernels that wait to be compiled now
   Counter dropped{0};          ///< kernels that a full queue or the device's end left uncompiled
 };
 
-/// Why an expression ended and became a launch; `fusion.ends` of forebay.stats/1.
+/// Why an expression ended and became a launch; `fusion.ends` of forebay.stats/1. By `count`.
 struct FusionEndCounters {
   Counter read{0};          ///< somebody wanted the value
   Counter consumer{0};      ///< a consumer that cannot be fused (matmul, view, …)
@@ -46,9 +47,9 @@ struct FusionEndCounters {
 /// `fusion` of forebay.stats/1.
 struct FusionCounters {
   Counter programs{0};    ///< distinct programs known now
-  Counter operations{0};  ///< operations executed in programs, ever
-  Counter launches{0};    ///< programs run, ever
-  Counter reused{0};      ///< values written into the memory of an input, ever
+  Counter operations{0};  ///< operations executed in programs, ever; by `count`
+  Counter launches{0};    ///< programs run, ever; by `count`
+  Counter reused{0};      ///< values written into the memory of an input, ever; by `count`
   Counter plans{0};       ///< matrix-product plans known now
   FusionEndCounters ends;
 };
