@@ -247,13 +247,11 @@ std::string ProgramText::element(std::size_t k, const std::vector<unsigned>& dim
 void ProgramText::load_element(Text& text, const std::vector<unsigned>& dims, Bounds bounds) const {
   for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
     if (!per_element(k)) continue;
-    const bool staged = (shape_.staged >> k & 1) != 0;
-    const std::string read = staged ? name("tile", k) + "[inner][across]" : element(k, dims);
     if (bounds == Bounds::known) {
-      text.line("      x", k, "[e] = ", read, ";");
+      text.line("      x", k, "[e] = ", element(k, dims), ";");
     } else {
-      text.line("      x", k, "[e] = inside ? ", read, " : ", zero_of(program_.leaves[k].type),
-                ";");
+      text.line("      x", k, "[e] = inside ? ", element(k, dims), " : ",
+                zero_of(program_.leaves[k].type), ";");
     }
   }
 }

@@ -36,13 +36,12 @@ class ProgramText {
   void code(Text& text) const;
   /// `cD` for `dims` (outermost first) from the index `index`.
   void split(Text& text, const std::vector<unsigned>& dims, std::string_view index) const;
-  /// The expression that reads one element of leaf k from memory. Strided leaves add the
-  /// coordinates of `dims` to `pK` if the kernel has such a base (a reduction), else to the leaf's
-  /// address.
+  /// The expression that reads one element of leaf k. Strided leaves add the coordinates of `dims`
+  /// to `pK` if the kernel has such a base (a reduction), else to the leaf's address.
   [[nodiscard]] std::string element(std::size_t k, const std::vector<unsigned>& dims) const;
 
-  /// xK[e] = the element of leaf K at the place that `i` and `cD` say, or of a staged leaf at
-  /// (`inner`, `across`) in its tile; with Bounds::checked 0 unless `inside`.
+  /// xK[e] = the element of leaf K at the place that `i` and `cD` say; with Bounds::checked 0
+  /// unless `inside`.
   void load_element(Text& text, const std::vector<unsigned>& dims, Bounds bounds) const;
   void store_element(Text& text) const;
   /// One run of every leaf or output: elements run * q and following at linear index `i`, at most

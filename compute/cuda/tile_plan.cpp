@@ -18,7 +18,6 @@ namespace {
 constexpr std::int64_t kLeastTiled = kStagedTile.inner * kStagedTile.across / 2;
 constexpr std::size_t kMostTiledCode = 64;          // instructions
 constexpr std::size_t kStaticShared = 48U * 1024U;  // what a block has on every device
-constexpr std::size_t kStagedElements = std::size_t{kStagedTile.inner} * (kStagedTile.across + 1);
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -53,7 +52,8 @@ std::uint32_t staged(const Program& program, std::uint32_t leaves) noexcept {
   std::uint32_t held = 0;
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     if ((leaves >> k & 1) == 0) continue;
-    bytes += kStagedElements * size_of(program.leaves[k].type);
+    const DType type = program.leaves[k].type;
+    bytes += std::size_t{kStagedTile.inner} * staged_pitch(type) * size_of(type);
     if (bytes > kStaticShared) break;
     held |= 1U << k;
   }

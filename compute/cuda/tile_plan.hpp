@@ -19,6 +19,12 @@ struct TileShape {
 /// used along the other.
 inline constexpr TileShape kStagedTile{64, 64};
 inline constexpr unsigned kStagedThreads = 256;
+/// Elements from a row of a staged tile to the next: by an odd number of words or more, so that
+/// neighbouring threads meet no bank twice.
+[[nodiscard]] constexpr unsigned staged_pitch(DType type) noexcept {
+  const auto size = static_cast<unsigned>(size_of(type));
+  return kStagedTile.across + (size < 4 ? 4 / size : 1);
+}
 /// Of the interpreter, whose threads read their own elements: warps of kFbTileInner by
 /// kFbTileAcross elements, side by side along an innermost dimension of `extent` as far as it
 /// reaches, then along the other one. Sectors of 32 bytes are read and written as a whole.

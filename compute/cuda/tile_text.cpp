@@ -8,6 +8,7 @@
 namespace forebay::cuda {
 namespace {
 
+using compute::Access;
 using compute::Program;
 
 class TileText {
@@ -18,27 +19,38 @@ class TileText {
   }
 
   void write() {
-    for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
-      if (!is_staged(k)) continue;
-      text_.line("  __shared__ ", memory_name(program_.leaves[k].type), " tile", k, "[",
-                 kStagedTile.inner, "][", kStagedTile.across + 1, "];");
-    }
+    each_leaf([&](std::size_t k) {
+      if (!is_staged(k)) return;
+      const DType type = program_.leaves[k].type;
+      text_.line("  __shared__ ", memory_name(type), " tile", k, "[", kStagedTile.inner, "][",
+                 staged_pitch(type), "];");
+    });
     find_tile();
     code_.constants(text_);
     stage();
+    text_.line("  const unsigned inner = thread % ", kStagedTile.inner, ";");
     text_.line("  #pragma unroll 1");
     text_.line("  for (int n = 0; n < ", shape_.passes, "; ++n) {");
+    text_.line("    const unsigned row = n * ", shape_.elements * kRows, " + thread / ",
+               kStagedTile.inner, ";");
+    text_.line("    const long long first = index + row * step + inner;");
+    each_leaf([&](std::size_t k) {
+      if (program_.leaves[k].access != Access::strided || is_staged(k)) return;
+      text_.line("    const auto* const q", k, " = p", k, " + row * s", k, " + inner * ", along(k),
+                 ";");
+    });
     code_.arrays(text_, shape_.elements);
     each_element([&] {
-      coordinates();
-      code_.load_element(text_, dims_, Bounds::checked);
+      locate();
+      each_leaf(
+          [&](std::size_t k) { text_.line("      if (inside) x", k, "[e] = ", read(k), ";"); });
     });
     each_element([&] {
-      if (code_.uses_index()) coordinates();
+      if (code_.uses_index()) locate();
       code_.compute(text_);
     });
     each_element([&] {
-      coordinates();
+      locate();
       text_.line("      if (inside) {");
       code_.store_element(text_);
       text_.line("      }");
@@ -47,77 +59,87 @@ class TileText {
   }
 
  private:
-  [[nodiscard]] bool is_staged(std::size_t leaf) const { return (shape_.staged >> leaf & 1) != 0; }
+  /// Rows that a block has at once, along the outputs.
+  static constexpr unsigned kRows = kStagedThreads / kStagedTile.inner;
 
-  /// The coordinates bD of the tile's first element, and whether all of it is inside.
+  [[nodiscard]] bool is_staged(std::size_t leaf) const { return (shape_.staged >> leaf & 1) != 0; }
+  /// The stride of a leaf along the innermost dimension.
+  [[nodiscard]] std::string along(std::size_t k) const {
+    return "a.stride" + std::to_string(k) + "_" + std::to_string(program_.rank - 1);
+  }
+  template <typename Write>
+  void each_leaf(Write write) const {
+    for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
+      if (program_.leaves[k].access != Access::single) write(k);
+    }
+  }
+
+  /// What `of` is in the dimension across: one of `name`0, `name`1, …
+  void across(const char* of, const std::string& suffix, const std::string& name) {
+    std::string chosen = name + "0";
+    for (unsigned d = 1; d + 1 < program_.rank; ++d) {
+      const std::string dim = std::to_string(d);
+      chosen = "a.across_dim == " + dim + " ? " + name + dim + " : " + chosen;
+    }
+    text_.line("  const long long ", of, suffix, " = ", chosen, ";");
+  }
+
+  /// How much of the tile is inside; where its first element is in the outputs, and in strided
+  /// leaves; what is from there to the next one across.
   void find_tile() {
     text_.block(R"(  const unsigned thread = threadIdx.x;
   const unsigned inner_tile = blockIdx.x % a.inner_tiles, rest = blockIdx.x / a.inner_tiles;
   const unsigned across_tile = rest % a.across_tiles, other = rest / a.across_tiles;
 )");
-    text_.line("  const long long first_inner = (long long)inner_tile * ", kStagedTile.inner, ";");
-    text_.line("  const long long first_across = (long long)across_tile * ", kStagedTile.across,
-               ";");
-    text_.line("  const long long inner_left = a.inner_extent - first_inner;");
-    text_.line("  const long long across_left = a.across_extent - first_across;");
-    text_.line("  const bool whole = inner_left >= ", kStagedTile.inner,
-               " && across_left >= ", kStagedTile.across, ";");
-    for (const unsigned d : dims_) text_.line("  long long b", d, ";");
+    const auto first = [&](const char* of, unsigned extent) {
+      text_.line("  const long long first_", of, " = (long long)", of, "_tile * ", extent, ";");
+      text_.line("  const long long ", of, "_left = a.", of, "_extent - first_", of, ";");
+      text_.line("  const unsigned ", of, "_end = ", of, "_left < ", extent, " ? ", of,
+                 "_left : ", extent, ";");
+    };
+    first("inner", kStagedTile.inner);
+    first("across", kStagedTile.across);
+    across("step", "", "a.step");
+    text_.line("  long long index = first_across * step + first_inner;");
+    each_leaf([&](std::size_t k) {
+      if (program_.leaves[k].access != Access::strided) return;
+      const std::string leaf = std::to_string(k);
+      across("s", leaf, "a.stride" + leaf + "_");
+      text_.line("  const ", memory_name(program_.leaves[k].type), "* p", k, " = a.leaf", k,
+                 " + first_across * s", k, " + first_inner * ", along(k), ";");
+    });
     text_.line("  {");
     code_.split(text_, dims_, "other");
-    for (const unsigned d : dims_) {
-      const bool last = d + 1 == program_.rank;
-      text_.line(
-          "    b", d, " = c", d, " + ",
-          last ? "first_inner" : "(a.across_dim == " + std::to_string(d) + " ? first_across : 0)",
-          ";");
+    for (unsigned d = 0; d + 1 < program_.rank; ++d) {
+      text_.line("    index += c", d, " * a.step", d, ";");
+      each_leaf([&](std::size_t k) {
+        if (program_.leaves[k].access != Access::strided) return;
+        text_.line("    p", k, " += c", d, " * a.stride", k, "_", d, ";");
+      });
     }
     text_.line("  }");
   }
 
-  /// What is at (inner, across) in the tile: `inside`, cD and i.
-  void locate() {
-    text_.line("      const bool inside = whole || (inner < inner_left && across < across_left);");
-    std::string index;
-    for (const unsigned d : dims_) {
-      const std::string dim = std::to_string(d);
-      const bool last = d + 1 == program_.rank;
-      text_.line("      const long long c", dim, " = b", dim, " + ",
-                 last ? "inner" : "(a.across_dim == " + dim + " ? across : 0)", ";");
-      index += (d == 0 ? "c" : " + c") + dim + " * a.step" + dim;
-    }
-    text_.line("      const long long i = ", index, ";");
-  }
-
-  /// Threads side by side along a leaf. All of a thread's elements are asked for before any is
-  /// kept.
+  /// Threads side by side along a leaf.
   void stage() {
-    constexpr unsigned kRows = kStagedThreads / kStagedTile.across;
-    constexpr unsigned kEach = kStagedTile.inner / kRows;
-    const auto each = [&] {
-      text_.line("  #pragma unroll");
-      text_.line("  for (int m = 0; m < ", kEach, "; ++m) {");
-      text_.line("      const unsigned inner = m * ", kRows, " + thread / ", kStagedTile.across,
-                 ", across = thread % ", kStagedTile.across, ";");
-    };
-    const auto each_leaf = [&](auto write) {
-      for (std::size_t k = 0; k < program_.leaves.size(); ++k) {
-        if (is_staged(k)) write(k);
-      }
-    };
+    constexpr unsigned kColumns = kStagedThreads / kStagedTile.across;
     text_.line("  {");
+    text_.line("  const unsigned across = thread % ", kStagedTile.across, ", column = thread / ",
+               kStagedTile.across, ";");
     each_leaf([&](std::size_t k) {
-      text_.line("  ", memory_name(program_.leaves[k].type), " s", k, "[", kEach, "];");
+      if (!is_staged(k)) return;
+      text_.line("  const auto* const q", k, " = p", k, " + across * s", k, " + column * ",
+                 along(k), ";");
     });
-    each();
-    locate();
+    text_.line("  #pragma unroll");
+    text_.line("  for (int m = 0; m < ", kStagedTile.inner / kColumns, "; ++m) {");
+    text_.line("      if (across >= across_end || column + m * ", kColumns,
+               " >= inner_end) continue;");
     each_leaf([&](std::size_t k) {
-      text_.line("      if (inside) s", k, "[m] = ", code_.element(k, dims_), ";");
+      if (!is_staged(k)) return;
+      text_.line("      tile", k, "[column + m * ", kColumns, "][across] = q", k, "[m * ", kColumns,
+                 " * ", along(k), "];");
     });
-    text_.line("  }");
-    each();
-    each_leaf(
-        [&](std::size_t k) { text_.line("      tile", k, "[inner][across] = s", k, "[m];"); });
     text_.line("  }");
     text_.line("  }");
     text_.line("  __syncthreads();");
@@ -131,12 +153,18 @@ class TileText {
     text_.line("    }");
   }
 
-  /// Threads side by side along the outputs.
-  void coordinates() {
-    text_.line("      const unsigned inner = thread % ", kStagedTile.inner, ", across = (n * ",
-               shape_.elements, " + e) * ", kStagedThreads / kStagedTile.inner, " + thread / ",
-               kStagedTile.inner, ";");
-    locate();
+  /// Element e of a pass: threads side by side along the outputs.
+  void locate() {
+    text_.line("      const bool inside = inner < inner_end && row + e * ", kRows,
+               " < across_end;");
+    text_.line("      const long long i = first + e * ", kRows, " * step;");
+  }
+  [[nodiscard]] std::string read(std::size_t k) const {
+    const std::string leaf = std::to_string(k);
+    const std::string rows = std::to_string(kRows);
+    if (is_staged(k)) return "tile" + leaf + "[inner][row + e * " + rows + "]";
+    if (program_.leaves[k].access == Access::linear) return "a.leaf" + leaf + "[i]";
+    return "q" + leaf + "[e * " + rows + " * s" + leaf + "]";
   }
 
   Text& text_;
