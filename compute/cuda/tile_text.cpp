@@ -42,8 +42,9 @@ class TileText {
     code_.arrays(text_, shape_.elements);
     each_element([&] {
       locate();
-      each_leaf(
-          [&](std::size_t k) { text_.line("      if (inside) x", k, "[e] = ", read(k), ";"); });
+      each_leaf([&](std::size_t k) {
+        text_.line(is_staged(k) ? "      x" : "      if (inside) x", k, "[e] = ", read(k), ";");
+      });
     });
     each_element([&] {
       if (code_.uses_index()) locate();
@@ -99,6 +100,8 @@ class TileText {
     };
     first("inner", kStagedTile.inner);
     first("across", kStagedTile.across);
+    text_.line("  const bool whole = inner_end == ", kStagedTile.inner,
+               " && across_end == ", kStagedTile.across, ";");
     across("step", "", "a.step");
     text_.line("  long long index = first_across * step + first_inner;");
     each_leaf([&](std::size_t k) {
@@ -131,15 +134,22 @@ class TileText {
       text_.line("  const auto* const q", k, " = p", k, " + across * s", k, " + column * ",
                  along(k), ";");
     });
-    text_.line("  #pragma unroll");
-    text_.line("  for (int m = 0; m < ", kStagedTile.inner / kColumns, "; ++m) {");
-    text_.line("      if (across >= across_end || column + m * ", kColumns,
-               " >= inner_end) continue;");
-    each_leaf([&](std::size_t k) {
-      if (!is_staged(k)) return;
-      text_.line("      tile", k, "[column + m * ", kColumns, "][across] = q", k, "[m * ", kColumns,
-                 " * ", along(k), "];");
-    });
+    // Without a question in between, all of a thread's loads are in flight together.
+    for (const bool whole : {true, false}) {
+      text_.line(whole ? "  if (whole) {" : "  } else {");
+      text_.line("  #pragma unroll");
+      text_.line("  for (int m = 0; m < ", kStagedTile.inner / kColumns, "; ++m) {");
+      if (!whole) {
+        text_.line("      if (across >= across_end || column + m * ", kColumns,
+                   " >= inner_end) continue;");
+      }
+      each_leaf([&](std::size_t k) {
+        if (!is_staged(k)) return;
+        text_.line("      tile", k, "[column + m * ", kColumns, "][across] = q", k, "[m * ",
+                   kColumns, " * ", along(k), "];");
+      });
+      text_.line("  }");
+    }
     text_.line("  }");
     text_.line("  }");
     text_.line("  __syncthreads();");
@@ -155,8 +165,8 @@ class TileText {
 
   /// Element e of a pass: threads side by side along the outputs.
   void locate() {
-    text_.line("      const bool inside = inner < inner_end && row + e * ", kRows,
-               " < across_end;");
+    text_.line("      const bool inside = whole || (inner < inner_end && row + e * ", kRows,
+               " < across_end);");
     text_.line("      const long long i = first + e * ", kRows, " * step;");
   }
   [[nodiscard]] std::string read(std::size_t k) const {
