@@ -15,7 +15,7 @@ TEST_CASE("the compute bench measures every case, and gives back what it took") 
       run_compute_bench({.mib = 1, .repeats = 2, .calls = 100, .queued = 64}, device,
                         [&](const std::string& line) { lines.push_back(line); });
   // 30 cases of which 13 have no plain loop; the backend's copy, STREAM's triad and softmax.
-  CHECK(results.rows.size() == 30 + 17 + 3);
+  CHECK(results.rows.size() == 33 + 17 + 3);
   CHECK(results.launches.size() == 5);
   CHECK(results.planning.size() == 4);
   CHECK(lines.size() == results.rows.size() + results.launches.size() + results.planning.size());
