@@ -22,16 +22,21 @@ constexpr const char* kUntagged = "(untagged)";
 
 std::string_view name_of(const char* tag) { return tag == nullptr ? kUntagged : tag; }
 
-/// The frames below the pool's own, which come first.
+/// A place is so many frames, since a stack with more of the pool's own has fewer of others.
+constexpr std::size_t kPlaceFrames = 14;
+
+/// The frames below the pool's own, which come first but for those of a sanitizer.
 std::vector<std::string> names(const CallStack& stack, Symbols& symbols) {
+  constexpr std::ptrdiff_t kSanitizers = 2;
+  const auto is_own = [](const std::string& name) { return name.rfind("forebay::pool::", 0) == 0; };
   std::vector<std::string> all;
-  std::size_t own = 0;
   for (int i = 0; i < stack.count; ++i) {
     all.push_back(symbols.name(stack.frames[static_cast<std::size_t>(i)]));
-    const bool pool = all.back().rfind("forebay::pool::", 0) == 0;
-    if (pool && own + 1 == all.size()) ++own;
   }
-  if (own < all.size()) all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own));
+  const auto first = std::find_if(all.begin(), all.end(), is_own);
+  const auto end = std::find_if_not(first, all.end(), is_own);
+  if (first - all.begin() <= kSanitizers && end != all.end()) all.erase(all.begin(), end);
+  if (all.size() > kPlaceFrames) all.resize(kPlaceFrames);
   return all;
 }
 
