@@ -223,6 +223,31 @@ TEST_CASE("without grow the soft limit is the end, and OutOfMemory says so") {
   }
 }
 
+TEST_CASE("what is tried again after others gave way grows no further than the rungs before it") {
+  using R = LadderRung;
+  // Memory is there, but only above the soft limit, which no rung before the callback may pass.
+  for (const Ladder& ladder : {Ladder{R::completed, R::map, R::callback},
+                               Ladder{R::completed, R::map, R::callback, R::grow}}) {
+    INFO(rung_names(ladder));
+    World world(World::Config{
+        .capacity = 64 * kMiB, .handle_size = 2 * kMiB, .soft_limit = 16 * kMiB, .ladder = ladder});
+    REQUIRE(world.pool.allocate(12 * kMiB, 1) != nullptr);
+    std::uint64_t held_when_asked = 0;
+    world.pool.add_pressure_callback([&](std::size_t) -> std::size_t {
+      held_when_asked = world.pool.stats().held.current;
+      return 1;  // says that something became free
+    });
+    if (ladder.back() == R::grow) {
+      CHECK(world.pool.allocate(12 * kMiB, 1) != nullptr);
+      CHECK(world.pool.stats().held.current > 16 * kMiB);
+    } else {
+      CHECK_THROWS_AS(world.pool.allocate(12 * kMiB, 1), OutOfMemory);
+      CHECK(world.pool.stats().held.current <= 16 * kMiB);
+    }
+    CHECK(held_when_asked > 0);
+  }
+}
+
 TEST_CASE("OutOfMemory names the rungs that were tried, and those whose lack may be the reason") {
   using R = LadderRung;
   World world(World::Config{.capacity = 8 * kMiB,
