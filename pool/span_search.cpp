@@ -27,7 +27,10 @@ void SpanEngine::offer_run(ExtentId id, Owner owner, std::size_t bytes, std::siz
   ++probes_;
   if (best.settled(bytes, at(id).bytes)) return;
   ExtentId first = id, last = id;
-  const auto usable = [&](ExtentId other) { return other != 0 && may_take(owner, at(other)); };
+  const auto usable = [&](ExtentId other) {
+    ++probes_;
+    return other != 0 && may_take(owner, at(other));
+  };
   for (unsigned i = 0; i < kProbeNeighbours && usable(at(first).previous); ++i) {
     first = at(first).previous;
   }

@@ -25,6 +25,12 @@ TEST_CASE("the widest program within the limits fits the parameter space") {
     CHECK(arguments.size() <= cuda::kParameterBytes);
     // The limits are worth having only near what fits.
     CHECK(arguments.size() > cuda::kParameterBytes - 256);
+    if (reduced) continue;
+    cuda::LaunchChoices choices;
+    choices.tiles.blocks = 1;
+    const ArgumentBuffer tiled(program, binding, choices);
+    CHECK(tiled.size() <= cuda::kParameterBytes);
+    CHECK(tiled.size() > arguments.size());
   }
 }
 
