@@ -145,7 +145,9 @@ struct FbBuffer {
   unsigned packed : 1;     // a piece of elements lies together, and aligned to its size
   unsigned straight : 1;   // so do all elements of a row, or of the space
   unsigned strided : 1;
-  unsigned strides_at;  // a stride for each dimension
+  unsigned staged : 1;  // it goes through shared memory; `packed` is along its own neighbours then
+  unsigned short strides_at;  // a stride for each dimension
+  unsigned short stage_at;    // where its stage begins, in 16 bytes
 };
 
 // One launch. The body holds, at places that the head names: in words of eight bytes the buffers of
@@ -154,6 +156,9 @@ struct FbBuffer {
 // strided leaf; in words of four the scalars, those of eight bytes in two, and the code. Dimensions
 // that are kept come before those that are reduced; those of tiles are the last two.
 struct FbHead {
+  // What blocks read first, so many bytes each, one block after the other; none if that is 0.
+  const unsigned char *ahead, *ahead_end;
+  long long ahead_bytes;
   void* result;
   unsigned long long *partials, *mailbox;
   unsigned long long identity;     // of the totals
@@ -170,7 +175,9 @@ struct FbHead {
   unsigned piece, piece_log2;  // elements that follow each other by one stride
   unsigned narrow;       // indices are below 2^31
   unsigned leaves;       // with an element for each
-  unsigned inner_tiles, across_tiles, wide_log2;  // of a walk by tiles (tile_plan.hpp)
+  unsigned inner_tiles, across_tiles;  // of a walk by tiles (tile_plan.hpp)
+  unsigned wide_log2, across_log2;     // patches beside each other; elements of a tile across
+  unsigned unstaged;                   // leaves of such a walk
   unsigned widened;      // some of them have less than a word
   unsigned rank, kept_dims;
   unsigned outputs_at, singles_at, dims_at, index_strides_at;
@@ -186,13 +193,6 @@ enum : unsigned {
   kFbLargeBytes = 16384,  // for any program
   kFbElements = 8,        // of a thread in one step of a reduction
   kFbMapElements = 16,    // of a thread in a map: more for each instruction that is decoded
+  kFbStepsElements = 16,  // of a thread in two steps of a reduction, for the same reason
   kFbLargeElements = 4,   // at a time, where values or code are many
-  kFbWarp = 32,
-  // Of a warp's tile (tile_plan.hpp): a thread has kFbTilePiece neighbours of the innermost
-  // dimension, in kFbTileRows rows that are kFbTileStep apart in the other one.
-  kFbTilePiece = 4,
-  kFbTileRows = 4,
-  kFbTileStep = 8,
-  kFbTileInner = kFbTilePiece * kFbWarp / kFbTileStep,
-  kFbTileAcross = kFbTileRows * kFbTileStep,
 };

@@ -15,7 +15,7 @@ using compute::RowBinding;
 using compute::RowProgram;
 
 Readiness CudaExecutor::run(const Program& program, const Binding& binding, const Stream& stream) {
-  const TilePlan tiles = plan_tiles(program, binding, kStagedTile);
+  const TilePlan tiles = plan_staged(program, binding);
   const std::uint32_t staged = tiles.blocks > 0 ? tiles.leaves : 0;
   Kernel& kernel = kernel_of(program, staged);
   // The program may be forgotten before its kernel is made.

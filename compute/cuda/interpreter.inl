@@ -5,6 +5,7 @@
 //
 // There are kernels for programs of f32 and i32 whose operations are all light, and typed ones for
 // all others and for walks by tiles, which have long code and more registers.
+#include "compute/cuda/tiles.inl"
 #include "compute/cuda/interpreter_slots.inl"
 #include "compute/cuda/interpreter_places.inl"
 #include "compute/cuda/interpreter_operations.inl"
@@ -32,27 +33,17 @@ FB_FN void fb_map(const Args& a) {
   }
 }
 
-// The same by tiles: a warp has one of kFbTileInner by kFbTileAcross elements.
+// The same by tiles (tiles.inl): a thread takes a patch of kFbMapElements in each pass.
 template <typename Args>
 FB_FN void fb_map_tiled(const Args& a) {
-  const unsigned thread = threadIdx.x, warp = thread / kFbWarp, lane = thread % kFbWarp;
-  const unsigned warps = blockDim.x / kFbWarp, wide = 1U << a.head.wide_log2;
-  const unsigned inner_tile = blockIdx.x % a.head.inner_tiles;
-  const unsigned rest = blockIdx.x / a.head.inner_tiles;
-  const unsigned across_tile = rest % a.head.across_tiles;
-  const long long across_warp = (long long)across_tile * (warps / wide) + warp / wide;
-  const long long inner_warp = (long long)inner_tile * wide + warp % wide;
-  const FbTilePlace<Args> place{a,
-                                rest / a.head.across_tiles,
-                                across_warp * kFbTileAcross + lane % kFbTileStep,
-                                inner_warp * kFbTileInner + lane / kFbTileStep * kFbTilePiece,
-                                a.head.piece,
-                                a.head.piece_log2};
-  // Warps beyond the end; nobody waits for them.
-  if (inner_warp * kFbTileInner >= place.extent(0)) return;
-  if (across_warp * kFbTileAcross >= place.extent(1)) return;
-  const FbSlots<kFbMapElements> slots{blockDim.x, thread};
-  unsigned acc[kFbMapElements];
-  fb_load<kFbMapElements, true>(a, slots, place, acc);
-  fb_interpret<kFbMapElements, true>(a, slots, place, acc);
+  const FbTileOfBlock<Args> tile(a);
+  fb_stage_leaves(tile);
+  const FbSlots<kFbMapElements> slots{blockDim.x, threadIdx.x};
+  FbTilePlace<Args> place(tile);
+#pragma unroll 1
+  for (; place.any(); place.advance(tile.pass())) {
+    unsigned acc[kFbMapElements];
+    fb_load<kFbMapElements, true>(a, slots, place, acc);
+    fb_interpret<kFbMapElements, true>(a, slots, place, acc);
+  }
 }

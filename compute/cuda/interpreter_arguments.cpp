@@ -161,7 +161,10 @@ std::size_t interpreter_bytes(const Program& program, const Bytecode& bytecode) 
 InterpreterArguments::InterpreterArguments(const Program& program, const Bytecode& bytecode,
                                            const Binding& binding, const InterpreterPlan& plan) {
   put_head(program, binding, plan);
-  if (program.reduction) put_reduction(program, binding, plan.launch.choices);
+  if (program.reduction) {
+    put_reduction(program, binding, plan.launch.choices);
+    put_ahead(program, bytecode, binding, plan.launch.choices.plan);
+  }
   put_body(program, bytecode, binding, plan);
   std::memcpy(bytes_.data(), &head_, sizeof head_);
 }
@@ -209,6 +212,17 @@ void InterpreterArguments::put_reduction(const Program& program, const Binding& 
   head_.inner = plan.inner;
 }
 
+void InterpreterArguments::put_ahead(const Program& program, const Bytecode& bytecode,
+                                     const Binding& binding, const ReducePlan& plan) {
+  if (bytecode.leaves.empty() || plan.kept != 1) return;
+  const std::size_t k = bytecode.leaves[0].leaf;
+  if (program.leaves[k].access != Access::linear) return;
+  const auto size = static_cast<std::int64_t>(size_of(program.leaves[k].type));
+  head_.ahead = static_cast<const unsigned char*>(binding.leaves[k]);
+  head_.ahead_end = head_.ahead + plan.reduced * size;
+  head_.ahead_bytes = plan.chunk * size;
+}
+
 void InterpreterArguments::put_body(const Program& program, const Bytecode& bytecode,
                                     const Binding& binding, const InterpreterPlan& plan) {
   const TilePlan& tiles = plan.launch.choices.tiles;
@@ -218,8 +232,11 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
   head_.leaves = static_cast<unsigned>(bytecode.leaves.size());
   head_.inner_tiles = tiles.inner_tiles;
   head_.across_tiles = tiles.across_tiles;
-  head_.wide_log2 =
-      static_cast<unsigned>(std::countr_zero(std::max(tiles.tile.inner / kFbTileInner, 1U)));
+  if (tiles.blocks > 0) {
+    head_.wide_log2 = static_cast<unsigned>(std::countr_zero(tiles.tile.inner / kPatch));
+    head_.across_log2 = static_cast<unsigned>(std::countr_zero(tiles.tile.across));
+    head_.unstaged = head_.leaves - static_cast<unsigned>(std::popcount(tiles.leaves));
+  }
   Dims index_strides = binding.extents;
   std::int64_t step = 1;
   for (std::size_t d = index_strides.size(); d-- > 0;) {
@@ -250,17 +267,27 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
                  : is_packed(address, size_of(type), strides, binding.extents, inner, plan.piece);
     buffer.straight = buffer.packed && tiles.blocks == 0 && (rows ? one_walked : !strided);
     if (strided) strides_at += order.rank;
-    if (strided || rows) buffer.strides_at = strided ? strides_at : head_.index_strides_at;
+    if (strided || rows) {
+      buffer.strides_at = static_cast<std::uint16_t>(strided ? strides_at : head_.index_strides_at);
+    }
     return buffer;
   };
 
   Body body(bytes_.data());
+  std::size_t stage_at = std::size_t{4} * kFbMapElements * bytecode.slots * plan.launch.threads;
   for (const Bytecode::Placed& placed : bytecode.leaves) {
     const compute::Leaf& leaf = program.leaves[placed.leaf];
     const bool strided = leaf.access == Access::strided;
     FbBuffer buffer = buffer_of(binding.leaves[placed.leaf], leaf.type, strided,
                                 strided ? binding.strides[placed.leaf] : index_strides);
     buffer.slot = placed.slot & (kFbScalar - 1U);
+    if (tiles.blocks > 0 && (tiles.leaves >> placed.leaf & 1) != 0) {
+      buffer.staged = 1;
+      buffer.packed = is_packed(buffer.address, size_of(leaf.type), binding.strides[placed.leaf],
+                                binding.extents, tiles.across, is_wide(leaf.type) ? 2 : kPatch);
+      buffer.stage_at = static_cast<std::uint16_t>(stage_at / 16);
+      stage_at += staged_bytes(tiles.tile, leaf.type);
+    }
     body.put(buffer);
   }
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {

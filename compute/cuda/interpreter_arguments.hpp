@@ -26,6 +26,8 @@ class InterpreterArguments {
  private:
   void put_head(const compute::Program& program, const compute::Binding& binding,
                 const InterpreterPlan& plan);
+  void put_ahead(const compute::Program& program, const Bytecode& bytecode,
+                 const compute::Binding& binding, const ReducePlan& plan);
   void put_reduction(const compute::Program& program, const compute::Binding& binding,
                      const LaunchChoices& choices);
   void put_body(const compute::Program& program, const Bytecode& bytecode,

@@ -58,10 +58,10 @@ void InterpreterKernels::unload() noexcept {
 
 const char* interpreter_entry(InterpreterKernel kernel) noexcept {
   static constexpr const char* kNames[kInterpreterKernels] = {
-      "forebay_interpret_map",         "forebay_interpret_reduce",
-      "forebay_interpret_map_typed",   "forebay_interpret_reduce_typed",
-      "forebay_interpret_map_tiled",   "forebay_interpret_map_large",
-      "forebay_interpret_reduce_large"};
+      "forebay_interpret_map",          "forebay_interpret_reduce",
+      "forebay_interpret_reduce_steps", "forebay_interpret_map_typed",
+      "forebay_interpret_reduce_typed", "forebay_interpret_map_tiled",
+      "forebay_interpret_map_large",    "forebay_interpret_reduce_large"};
   return kNames[static_cast<std::size_t>(kernel)];
 }
 

@@ -89,6 +89,14 @@ template <int N, typename Place>
 FB_FN void fb_store_wide(const FbBuffer& out, const FbOperand& value, const FbSlots<N>& slots,
                          const Place& place) {
   unsigned long long* const first = (unsigned long long*)out.address;
+  if (out.packed && value.at >= 0 && place.whole()) {
+#pragma unroll 2
+    for (unsigned e = 0; e < N; e += 2) {
+      *(FbQuad*)(first + place.index(e)) =
+          *(const FbQuad*)(fb_dynamic_shared() + value.at + e / 2 * slots.pitch());
+    }
+    return;
+  }
 #pragma unroll 1
   for (unsigned e = 0; e < N; e += 2) {
     const unsigned low = (unsigned)value.bits, high = (unsigned)(value.bits >> 32);

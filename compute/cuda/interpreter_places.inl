@@ -70,8 +70,8 @@ struct FbMapPlace {
     return leaf.strided ? fb_offset(a, 0, a.head.rank, index(e), leaf.strides_at) : index(e);
   }
 };
-// In a row that is reduced:
-template <typename Args>
+// In a row that is reduced, of which a thread takes kAtOnce elements at once:
+template <unsigned kAtOnce, typename Args>
 struct FbRowPlace {
   static constexpr bool kStraight = false, kTile = false;
   const Args& a;
@@ -88,7 +88,7 @@ struct FbRowPlace {
     const unsigned run = a.head.run_log2, n = pass + e;
     return (((n >> run) * group + member) << run) + (n & ((1U << run) - 1));
   }
-  FB_FN_MEMBER bool whole() const { return left == group * kFbElements; }
+  FB_FN_MEMBER bool whole() const { return left == group * kAtOnce; }
   FB_FN_MEMBER bool inside(unsigned e) const { return local(e) < left; }
   FB_FN_MEMBER long long index(unsigned e) const { return base + walk(e, a.head.index_strides_at); }
   FB_FN_MEMBER long long first(const FbBuffer& leaf) const {
@@ -102,34 +102,84 @@ struct FbRowPlace {
   }
 };
 
-// In a warp's tile, where no leaf is straight and sixteen bytes are those of an output:
+// A block's tile: a pass of its threads covers all rows of the innermost dimension and a part of the
+// other one, patch beside patch.
 template <typename Args>
-struct FbTilePlace {
-  static constexpr bool kStraight = false, kTile = true;
+struct FbTileOfBlock {
   const Args& a;
-  // Of the first element: the index over the other dimensions, and its coordinates.
-  long long other, across, inner;
-  unsigned piece, piece_log2;
+  long long other;  // the index over the other dimensions
+  long long across, inner;  // the coordinates of the first element
 
+  explicit FB_FN_MEMBER FbTileOfBlock(const Args& args) : a(args) {
+    const unsigned rest = blockIdx.x / a.head.inner_tiles;
+    inner = (long long)(blockIdx.x - rest * a.head.inner_tiles) << inner_log2();
+    other = rest / a.head.across_tiles;
+    across = (long long)(rest - (unsigned)other * a.head.across_tiles) << a.head.across_log2;
+  }
+  FB_FN_MEMBER unsigned inner_log2() const { return a.head.wide_log2 + 2; }
+  FB_FN_MEMBER unsigned pass() const { return blockDim.x >> a.head.wide_log2 << 2; }
   FB_FN_MEMBER long long extent(unsigned from_last) const {
     return (long long)a.body[a.head.dims_at + 2 * (a.head.rank - 1 - from_last)];
   }
-  FB_FN_MEMBER bool whole() const {
-    return inner + kFbTilePiece <= extent(0) &&
-           across + (kFbTileRows - 1) * kFbTileStep < extent(1);
+  FB_FN_MEMBER FbStage stage(const FbBuffer& leaf) const {
+    return {fb_dynamic_shared() + leaf.stage_at * 16, leaf.size_log2, a.head.across_log2};
   }
+};
+
+// A patch, where no leaf is straight and sixteen bytes are those of an output:
+template <typename Args>
+struct FbTilePlace {
+  static constexpr bool kStraight = false, kTile = true;
+  const FbTileOfBlock<Args>& tile;
+  const Args& a;
+  unsigned patch, column;     // of the first element in a stage: the row of patches
+  long long linear, step;     // its index, and what is from there to the next row
+  unsigned inners, acrosses;  // of the patch, what is inside of the space
+  int across_left;            // of the tile, from the patch on
+  unsigned piece, piece_log2;
+
+  explicit FB_FN_MEMBER FbTilePlace(const FbTileOfBlock<Args>& of)
+      : tile(of),
+        a(of.a),
+        patch(threadIdx.x & ((1U << a.head.wide_log2) - 1)),
+        column(threadIdx.x >> a.head.wide_log2 << 2),
+        piece(a.head.piece),
+        piece_log2(a.head.piece_log2) {
+    const unsigned long long* const last = a.body + a.head.index_strides_at + a.head.rank - 1;
+    step = (long long)last[-1];
+    linear = fb_offset(a, 0, a.head.rank - 2, of.other, a.head.index_strides_at) +
+             (of.across + column) * step + of.inner + patch * kFbPatch;
+    const long long inner_left = of.extent(0) - of.inner, left = of.extent(1) - of.across;
+    const int tile_across = 1 << a.head.across_log2;
+    inners = in_patch((int)(inner_left < 1 << 20 ? inner_left : 1 << 20) - (int)(patch * kFbPatch));
+    across_left = (left < tile_across ? (int)left : tile_across) - (int)column;
+    acrosses = in_patch(across_left);
+  }
+  // To the patch that is the thread's in the next pass.
+  FB_FN_MEMBER void advance(unsigned by) {
+    column += by;
+    linear += by * step;
+    across_left -= (int)by;
+    acrosses = in_patch(across_left);
+  }
+  FB_FN_MEMBER static unsigned in_patch(int left) {
+    return left <= 0 ? 0 : left < (int)kFbPatch ? (unsigned)left : kFbPatch;
+  }
+  FB_FN_MEMBER bool any() const { return inners > 0 && acrosses > 0; }
+  FB_FN_MEMBER bool whole() const { return inners + acrosses == 2 * kFbPatch; }
   FB_FN_MEMBER bool inside(unsigned e) const {
-    return inner + e % kFbTilePiece < extent(0) &&
-           across + e / kFbTilePiece * kFbTileStep < extent(1);
+    return e % kFbPatch < inners && e / kFbPatch < acrosses;
   }
-  FB_FN_MEMBER long long index(unsigned e) const { return walk(e, a.head.index_strides_at); }
+  FB_FN_MEMBER long long index(unsigned e) const {
+    return linear + e / kFbPatch * step + e % kFbPatch;
+  }
   FB_FN_MEMBER long long first(const FbBuffer&) const { return 0; }
   FB_FN_MEMBER long long offset(const FbBuffer& leaf, unsigned e) const {
-    return walk(e, leaf.strided ? leaf.strides_at : a.head.index_strides_at);
-  }
-  // Of a strided leaf, along the innermost dimension or the other one.
-  FB_FN_MEMBER long long stride(const FbBuffer& leaf, unsigned from_last) const {
-    return (long long)a.body[leaf.strides_at + a.head.rank - 1 - from_last];
+    if (!leaf.strided) return index(e);
+    const unsigned long long* const last = a.body + leaf.strides_at + a.head.rank - 1;
+    return fb_offset(a, 0, a.head.rank - 2, tile.other, leaf.strides_at) +
+           (tile.across + column + e / kFbPatch) * (long long)last[-1] +
+           (tile.inner + patch * kFbPatch + e % kFbPatch) * (long long)last[0];
   }
   FB_FN_MEMBER long long sixteen(unsigned k, unsigned size) const {
     return index(16 * k >> size) << size;
@@ -137,31 +187,34 @@ struct FbTilePlace {
   FB_FN_MEMBER long long out_sixteen(const FbBuffer&, unsigned k, unsigned size) const {
     return sixteen(k, size);
   }
-  FB_FN_MEMBER long long walk(unsigned e, unsigned strides) const {
-    const unsigned long long* const last = a.body + strides + a.head.rank - 1;
-    return fb_offset(a, 0, a.head.rank - 2, other, strides) +
-           (across + e / kFbTilePiece * kFbTileStep) * (long long)last[-1] +
-           (inner + e % kFbTilePiece) * (long long)last[0];
-  }
 };
 
-FB_FN void fb_copy(void* to, const void* from, unsigned size_log2) {
-  switch (size_log2) {
-    case 0:
-      *(unsigned char*)to = *(const unsigned char*)from;
-      break;
-    case 1:
-      *(unsigned short*)to = *(const unsigned short*)from;
-      break;
-    case 2:
-      fb_copy_4(to, from);
-      break;
-    case 3:
-      fb_copy_8(to, from);
-      break;
-    default:
-      fb_copy_16(to, from);
+// The parts of the staged leaves on their way into shared memory.
+template <typename Args>
+FB_FN void fb_stage_leaves(const FbTileOfBlock<Args>& tile) {
+  const Args& a = tile.a;
+  const FbBuffer* const leaves = (const FbBuffer*)a.body;
+  const unsigned rows = 1U << tile.inner_log2(), columns = 1U << a.head.across_log2;
+  const long long rows_left = tile.extent(0) - tile.inner;
+  const long long left = tile.extent(1) - tile.across;
+#pragma unroll 1
+  for (unsigned k = 0; k < a.head.leaves; ++k) {
+    const FbBuffer& leaf = leaves[k];
+    if (!leaf.staged) continue;
+    const unsigned size = leaf.size_log2;
+    const unsigned long long* const last = a.body + leaf.strides_at + a.head.rank - 1;
+    const long long row_step = (long long)last[0], step = (long long)last[-1];
+    const long long first = fb_offset(a, 0, a.head.rank - 2, tile.other, leaf.strides_at) +
+                            tile.across * step + tile.inner * row_step;
+    const unsigned unit_log2 = !leaf.packed ? 0 : size == 3 ? 1 : 2;
+    fb_stage(tile.stage(leaf),
+             {(const unsigned char*)leaf.address + (first << size), row_step << size, step << size,
+              unit_log2},
+             rows, rows_left < rows ? (unsigned)rows_left : rows,
+             left < columns ? (unsigned)left : columns);
   }
+  fb_wait();
+  __syncthreads();
 }
 
 // The elements of a piece that a thread takes together, N at most.
@@ -173,32 +226,6 @@ template <int N, typename Place>
 FB_FN unsigned fb_piece_log2(const Place& place) {
   constexpr unsigned kMost = N == 4 ? 2 : N == 8 ? 3 : 4;
   return N == kFbMapElements || place.piece_log2 < kMost ? place.piece_log2 : kMost;
-}
-
-// Elements of a leaf in a tile, all of them inside: `from` is the first one's address, `step` and
-// `row` are bytes to the next one along the innermost dimension and to the next row. What is too
-// narrow to be copied past the registers is asked for at once.
-template <typename Word, int N>
-FB_FN void fb_load_narrow(unsigned slot, const FbSlots<N>& slots, const unsigned char* from,
-                          long long step, long long row) {
-  Word words[N];
-#pragma unroll
-  for (int e = 0; e < N; ++e) {
-    words[e] = *(const Word*)(from + e % kFbTilePiece * step + e / kFbTilePiece * row);
-  }
-#pragma unroll
-  for (int e = 0; e < N; ++e) *(Word*)slots.raw(slot, e, sizeof(Word) / 2) = words[e];
-}
-template <int N>
-FB_FN void fb_load_rows(const FbBuffer& leaf, const FbSlots<N>& slots, const unsigned char* from,
-                        long long step, long long row) {
-  if (leaf.size_log2 == 0) return fb_load_narrow<unsigned char>(leaf.slot, slots, from, step, row);
-  if (leaf.size_log2 == 1) return fb_load_narrow<unsigned short>(leaf.slot, slots, from, step, row);
-#pragma unroll
-  for (int e = 0; e < N; ++e) {
-    fb_copy(slots.raw(leaf.slot, e, leaf.size_log2),
-            from + e % kFbTilePiece * step + e / kFbTilePiece * row, leaf.size_log2);
-  }
 }
 
 // The elements of a leaf on their way into its slot, as they lie in memory. What is not inside
@@ -237,13 +264,6 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
                 width_log2);
       }
       return;
-    }
-  }
-  if constexpr (Place::kTile) {
-    if (whole && leaf.strided) {
-      const unsigned char* const from = first + (place.offset(leaf, 0) << size);
-      return fb_load_rows(leaf, slots, from, place.stride(leaf, 0) << size,
-                          (long long)kFbTileStep * place.stride(leaf, 1) << size);
     }
   }
   const long long stride =
@@ -289,36 +309,83 @@ FB_FN void fb_widen(unsigned slot, const FbSlots<N>& slots, unsigned (&acc)[N], 
 #pragma unroll
   for (int e = 0; e < N; ++e) {
     const int at = e << kSizeLog2;
-    acc[e] = word(raw[at / 16].w[at % 16 / 4], e % 4);
+    acc[e] = word(raw[at / 16].w[at % 16 / 4], (unsigned)e % 4);
   }
   slots.put(slot, acc);
 }
 
-// 1 for each of four bytes that is not 0.
-FB_FN unsigned fb_four_truths(unsigned bytes) {
-  return (((bytes & 0x7f7f7f7fU) + 0x7f7f7f7fU) | bytes) >> 7 & 0x01010101U;
+// Element n of what a word holds of elements of one or two bytes, as a word.
+FB_FN unsigned fb_byte(unsigned raw, unsigned n) { return __byte_perm(raw, 0, 0x4440 + n % 4); }
+FB_FN unsigned fb_truth(unsigned raw, unsigned n) {
+  // 1 for each of four bytes that is not 0.
+  return fb_byte((((raw & 0x7f7f7f7fU) + 0x7f7f7f7fU) | raw) >> 7 & 0x01010101U, n);
+}
+FB_FN unsigned fb_half(unsigned raw, unsigned n) {
+  return fb_word(FbHalf{(unsigned short)(raw >> 16 * (n % 2))});
+}
+FB_FN unsigned fb_bfloat(unsigned raw, unsigned n) {
+  return fb_word(FbBfloat{(unsigned short)(raw >> 16 * (n % 2))});
 }
 
 // From elements of one or two bytes to words, in `acc` too.
 template <int N>
 FB_FN void fb_widen_leaf(const FbBuffer& leaf, const FbSlots<N>& slots, unsigned (&acc)[N]) {
-  const auto byte = [](unsigned raw, int n) { return __byte_perm(raw, 0, 0x4440 + (unsigned)n); };
-  const auto half = [](unsigned raw, int n) { return (unsigned short)(raw >> 16 * (n % 2)); };
   switch (leaf.form) {
     case kFbByte:
-      fb_widen<0>(leaf.slot, slots, acc, byte);
-      break;
+      return fb_widen<0>(leaf.slot, slots, acc, fb_byte);
     case kFbBoolean:
-      fb_widen<0>(leaf.slot, slots, acc,
-                  [&](unsigned raw, int n) { return byte(fb_four_truths(raw), n); });
-      break;
+      return fb_widen<0>(leaf.slot, slots, acc, fb_truth);
     case kFbF16:
-      fb_widen<1>(leaf.slot, slots, acc,
-                  [&](unsigned raw, int n) { return fb_word(FbHalf{half(raw, n)}); });
-      break;
+      return fb_widen<1>(leaf.slot, slots, acc, fb_half);
     default:
-      fb_widen<1>(leaf.slot, slots, acc,
-                  [&](unsigned raw, int n) { return fb_word(FbBfloat{half(raw, n)}); });
+      fb_widen<1>(leaf.slot, slots, acc, fb_bfloat);
+  }
+}
+
+// From a patch of a stage to the slot, and to `acc` what has one word.
+template <unsigned kSizeLog2, int N, typename Place, typename Word>
+FB_FN void fb_from_stage(const FbBuffer& leaf, const FbSlots<N>& slots, const Place& place,
+                   unsigned (&acc)[N], const Word& word) {
+  const FbStage stage = place.tile.stage(leaf);
+#pragma unroll
+  for (unsigned n = 0; n < kFbPatch; ++n) {
+    unsigned words[1U << kSizeLog2];
+    fb_patch_row<kSizeLog2>(stage, place.patch, n, place.column, words);
+#pragma unroll
+    for (unsigned m = 0; m < kFbPatch; ++m) {
+      acc[m * kFbPatch + n] = word(words[(m << kSizeLog2) / 4], m);
+    }
+  }
+  slots.put(leaf.slot, acc);
+}
+template <int N, typename Place>
+FB_FN void fb_leaf_from_stage(const FbBuffer& leaf, const FbSlots<N>& slots, const Place& place,
+                        unsigned (&acc)[N]) {
+  switch (leaf.form) {
+    case kFbByte:
+      return fb_from_stage<0>(leaf, slots, place, acc, fb_byte);
+    case kFbBoolean:
+      return fb_from_stage<0>(leaf, slots, place, acc, fb_truth);
+    case kFbF16:
+      return fb_from_stage<1>(leaf, slots, place, acc, fb_half);
+    case kFbBf16:
+      return fb_from_stage<1>(leaf, slots, place, acc, fb_bfloat);
+    case kFbWide: {
+#pragma unroll
+      for (unsigned n = 0; n < kFbPatch; n += 2) {
+        unsigned even[8], odd[8];
+        fb_patch_row<3>(place.tile.stage(leaf), place.patch, n, place.column, even);
+        fb_patch_row<3>(place.tile.stage(leaf), place.patch, n + 1, place.column, odd);
+#pragma unroll
+        for (unsigned m = 0; m < kFbPatch; ++m) {
+          *slots.quad(leaf.slot, (m * kFbPatch + n) / 2) =
+              FbQuad{{even[2 * m], even[2 * m + 1], odd[2 * m], odd[2 * m + 1]}};
+        }
+      }
+      return;
+    }
+    default:
+      fb_from_stage<2>(leaf, slots, place, acc, [](unsigned raw, unsigned) { return raw; });
   }
 }
 
@@ -327,15 +394,27 @@ template <int N, bool kTyped, typename Args, typename Place>
 FB_FN void fb_load(const Args& a, const FbSlots<N>& slots, const Place& place, unsigned (&acc)[N]) {
   const FbBuffer* const leaves = (const FbBuffer*)a.body;
   const unsigned count = a.head.leaves;
-#pragma unroll 1
-  for (unsigned k = 0; k < count; ++k) fb_load_leaf<N, kTyped>(a, leaves[k], slots, place);
-  fb_wait();
-  if (kTyped && a.head.widened) {
+  if (!Place::kTile || a.head.unstaged) {
 #pragma unroll 1
     for (unsigned k = 0; k < count; ++k) {
+      if (Place::kTile && leaves[k].staged) continue;
+      fb_load_leaf<N, kTyped>(a, leaves[k], slots, place);
+    }
+    fb_wait();
+  }
+  if (kTyped && (Place::kTile || a.head.widened)) {
+#pragma unroll 1
+    for (unsigned k = 0; k < count; ++k) {
+      if constexpr (Place::kTile) {
+        if (leaves[k].staged) {
+          fb_leaf_from_stage<N>(leaves[k], slots, place, acc);
+          continue;
+        }
+      }
       if (leaves[k].size_log2 < 2) fb_widen_leaf<N>(leaves[k], slots, acc);
     }
-    if (leaves[count - 1].size_log2 < 2) return;
+    // It was the last one to come into the accumulator.
+    if (leaves[count - 1].size_log2 < 2 || (Place::kTile && leaves[count - 1].staged)) return;
   }
   if (count > 0) slots.get(leaves[count - 1].slot, acc);
 }
@@ -380,6 +459,17 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
     fb_store_pieces<kTyped>(out, acc, 2, width_log2, place);
     return;
   }
+  if (kTyped && size == 0 && together) {
+    unsigned fours[N / 4];
+#pragma unroll
+    for (int k = 0; k < N / 4; ++k) {
+      const unsigned* const four = acc + 4 * k;
+      fours[k] = __byte_perm(__byte_perm(four[0], four[1], 0x0040),
+                             __byte_perm(four[2], four[3], 0x0040), 0x5410);
+    }
+    fb_store_pieces<true>(out, fours, 0, width_log2, place);
+    return;
+  }
   unsigned bits[N];
 #pragma unroll
   for (int e = 0; e < N; ++e) bits[e] = acc[e];
@@ -391,23 +481,12 @@ FB_FN void fb_store(const FbBuffer& out, unsigned work, const unsigned (&acc)[N]
     for (int e = 0; e < N; ++e) bits[e] = acc[e] >> 16;  // has been rounded
   }
   if (kTyped && together) {
-    if (size == 1) {
-      unsigned pairs[N / 2];
+    unsigned pairs[N / 2];
 #pragma unroll
-      for (int k = 0; k < N / 2; ++k) {
-        pairs[k] = __byte_perm(bits[2 * k], bits[2 * k + 1], 0x5410);
-      }
-      fb_store_pieces<true>(out, pairs, 1, width_log2, place);
-    } else {
-      unsigned fours[N / 4];
-#pragma unroll
-      for (int k = 0; k < N / 4; ++k) {
-        const unsigned* const four = bits + 4 * k;
-        fours[k] = __byte_perm(__byte_perm(four[0], four[1], 0x0040),
-                               __byte_perm(four[2], four[3], 0x0040), 0x5410);
-      }
-      fb_store_pieces<true>(out, fours, 0, width_log2, place);
+    for (int k = 0; k < N / 2; ++k) {
+      pairs[k] = __byte_perm(bits[2 * k], bits[2 * k + 1], 0x5410);
     }
+    fb_store_pieces<true>(out, pairs, 1, width_log2, place);
     return;
   }
   const auto put = [&](unsigned char* to, unsigned word) {

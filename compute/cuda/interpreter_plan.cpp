@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compute/cuda/interpreter_arguments.hpp"
+#include "compute/cuda/tile_plan.hpp"
 
 namespace forebay::cuda {
 
@@ -19,6 +20,7 @@ namespace {
 /// a program that needs it has to run.
 constexpr unsigned kFewestThreads = 64;
 constexpr unsigned kFewestLargeThreads = 8;
+constexpr unsigned kTiledThreads = 256;
 
 /// Elements that 16 bytes hold of the widest that is read or written one by one.
 unsigned elements_of_16_bytes(const Program& program) {
@@ -70,6 +72,51 @@ unsigned piece_of(const Program& program, const Binding& binding, unsigned most)
   return fits(piece) ? piece : 1;
 }
 
+/// The leaves of `across`, the first ones first, of which `limit` bytes of shared memory hold their
+/// parts of a tile.
+TilePlan stage(const Program& program, const Binding& binding, LyingAcross across, unsigned threads,
+               std::size_t limit) {
+  std::size_t widest = 1;
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if ((across.leaves >> k & 1) != 0) widest = std::max(widest, size_of(program.leaves[k].type));
+  }
+  const TileShape tile = patch_tiles(binding.extents[binding.extents.size() - 1],
+                                     binding.extents[across.dimension], widest, threads);
+  std::size_t held = 0;
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if ((across.leaves >> k & 1) == 0) continue;
+    held += staged_bytes(tile, program.leaves[k].type);
+    if (held > limit) across.leaves &= (1U << k) - 1;
+  }
+  return plan_tiles(binding, across, tile);
+}
+
+/// Makes the plan one for the kernel of tiles, if the program's data lies that way and a block can
+/// hold its part of at least one such leaf beside its values.
+bool go_by_tiles(const Program& program, const Bytecode& bytecode, const Binding& binding,
+                 std::size_t limit, InterpreterPlan& plan) {
+  const LyingAcross across = lying_across(program, binding);
+  if (across.leaves == 0) return false;
+  for (unsigned threads = kTiledThreads; threads >= kFewestThreads; threads /= 2) {
+    const std::size_t slots = std::size_t{4} * kFbMapElements * bytecode.slots * threads;
+    if (slots > limit) continue;
+    const TilePlan tiles = stage(program, binding, across, threads, limit - slots);
+    if (tiles.blocks == 0) continue;
+    plan.kernel = InterpreterKernel::map_tiled;
+    plan.piece = piece_of(program, binding, std::min(elements_of_16_bytes(program), kPatch));
+    plan.shared_bytes = slots;
+    for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+      if ((tiles.leaves >> k & 1) == 0) continue;
+      plan.shared_bytes += staged_bytes(tiles.tile, program.leaves[k].type);
+    }
+    plan.launch.threads = threads;
+    plan.launch.choices.tiles = tiles;
+    plan.launch.blocks = static_cast<unsigned>(tiles.blocks);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_aligned(const void* address, std::size_t element, unsigned piece) noexcept {
@@ -117,6 +164,12 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
   plan.kernel = bytecode.typed
                     ? (reduces ? InterpreterKernel::reduce_typed : InterpreterKernel::map_typed)
                     : (reduces ? InterpreterKernel::reduce : InterpreterKernel::map);
+  const ReducePlan& tree = launch.choices.plan;
+  if (plan.kernel == InterpreterKernel::reduce && bytes(kFbStepsElements) <= limit &&
+      tree.chunk > (std::int64_t{kFbElements} << tree.group_log2)) {
+    plan.kernel = InterpreterKernel::reduce_steps;
+    elements = kFbStepsElements;
+  }
   // The threads of a reduction belong to its tree; only the large kernel does the work of several
   // in one.
   if (argument_bytes > kFbSmallBytes || !fits(elements, reduces ? planned : kFewestThreads)) {
@@ -133,17 +186,9 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
   plan.piece = piece_of(
       program, binding,
       reduces ? std::min(plan.run, 4U) : std::min(elements, elements_of_16_bytes(program)));
-  if (!reduces && plan.kernel != InterpreterKernel::map_large) {
-    const TileShape tile = warp_tiles(binding.extents[binding.extents.size() - 1], launch.threads);
-    const TilePlan tiles = plan_tiles(program, binding, tile);
-    if (tiles.blocks > 0) {
-      plan.kernel = InterpreterKernel::map_tiled;
-      plan.piece = piece_of(program, binding,
-                            std::min(elements_of_16_bytes(program), unsigned{kFbTilePiece}));
-      launch.choices.tiles = tiles;
-      launch.blocks = static_cast<unsigned>(tiles.blocks);
-      return plan;
-    }
+  if (!reduces && plan.kernel != InterpreterKernel::map_large &&
+      go_by_tiles(program, bytecode, binding, limit, plan)) {
+    return plan;
   }
   if (reduces || launch.threads == planned) return plan;
   std::int64_t count = 1;

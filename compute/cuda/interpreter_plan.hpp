@@ -8,19 +8,20 @@
 
 namespace forebay::cuda {
 
-/// The kernels of the interpreter: those for light operations on f32 and i32, those for any other
-/// program, that for maps by tiles, and those for any program whose code is long or that holds many
-/// values at once.
+/// The kernels of the interpreter: those for light operations on f32 and i32, of which reductions
+/// by two steps and more have their own, those for any other program, that for maps by tiles, and
+/// those for any program whose code is long or that holds many values at once.
 enum class InterpreterKernel : unsigned {
   map,
   reduce,
+  reduce_steps,
   map_typed,
   reduce_typed,
   map_tiled,
   map_large,
   reduce_large
 };
-inline constexpr unsigned kInterpreterKernels = 7;
+inline constexpr unsigned kInterpreterKernels = 8;
 /// Whether it is in the part of the image whose kernels share their functions.
 [[nodiscard]] constexpr bool shares_functions(InterpreterKernel kernel) noexcept {
   return kernel >= InterpreterKernel::reduce_typed;
@@ -48,6 +49,11 @@ struct InterpreterPlan {
                                                   const Bytecode& bytecode,
                                                   const compute::Binding& binding,
                                                   int multiprocessors, std::size_t shared_limit);
+
+/// Bytes of shared memory that a leaf's part of a tile takes.
+[[nodiscard]] constexpr std::size_t staged_bytes(TileShape tile, DType type) noexcept {
+  return std::size_t{tile.inner} * tile.across * size_of(type);
+}
 
 /// Whether `piece` elements of so many bytes at an address can be accessed together, sixteen bytes
 /// at most at a time.

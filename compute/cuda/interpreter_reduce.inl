@@ -40,11 +40,12 @@ struct FbTile {
   }
 };
 
-// Runs the code over a thread's part of its row, eight elements a step, N at a time, and calls
-// `take` with what is reduced.
+// Runs the code over a thread's part of its row, N elements at a time, of a step or of several, and
+// calls `take` with what is reduced.
 template <int N, bool kTyped, typename Args, typename Take>
 FB_FN void fb_walk_row(const FbTile<Args>& tile, unsigned thread, const FbSlots<N>& slots,
                        Take& take) {
+  constexpr unsigned kAtOnce = N < kFbElements ? unsigned{kFbElements} : N;
   const Args& a = tile.a;
   const long long row = tile.row(thread);
   const bool here = tile.here(thread);
@@ -53,13 +54,21 @@ FB_FN void fb_walk_row(const FbTile<Args>& tile, unsigned thread, const FbSlots<
   const long long end = !here ? begin : whole_end < a.head.reduced ? whole_end : a.head.reduced;
   const long long base = here ? fb_offset(a, 0, a.head.kept_dims, row, a.head.index_strides_at) : 0;
 #pragma unroll 1
-  for (long long start = begin; start < end; start += tile.group * kFbElements) {
-    const unsigned all = tile.group * kFbElements;
+  for (long long start = begin; start < end; start += tile.group * kAtOnce) {
+    const unsigned all = tile.group * kAtOnce;
     const unsigned left = end - start < all ? (unsigned)(end - start) : all;
 #pragma unroll 1
-    for (unsigned pass = 0; pass < kFbElements; pass += N) {
-      const FbRowPlace<Args> place{a, row, base, start, left, tile.group, tile.member(thread),
-                                   pass, a.head.piece, a.head.piece_log2};
+    for (unsigned pass = 0; pass < kAtOnce; pass += N) {
+      const FbRowPlace<kAtOnce, Args> place{a,
+                                            row,
+                                            base,
+                                            start,
+                                            left,
+                                            tile.group,
+                                            tile.member(thread),
+                                            pass,
+                                            a.head.piece,
+                                            a.head.piece_log2};
       unsigned acc[N];
       fb_load<N, kTyped>(a, slots, place, acc);
       const unsigned slot = fb_interpret<N, kTyped>(a, slots, place, acc);
@@ -104,8 +113,11 @@ FB_FN void fb_finish(const FbTile<Args>& tile, typename FbSum<T>::Sum total) {
   Sum* const fold = (Sum*)fb_sums();
   const unsigned thread = threadIdx.x, member = tile.member(thread);
   const auto join = [](Sum x, Sum y) { return x + y; };
-  total = fb_fold(total, fold, member, tile.group, tile.pitch, join);
-  if (a.head.splits > 1) {
+  // A loop, so that the second fold finds its instructions in the cache.
+#pragma unroll 1
+  for (bool all = a.head.splits == 1;; all = true) {
+    total = fb_fold(total, fold, member, tile.group, tile.pitch, join);
+    if (all) break;
     unsigned long long* const place = tile.template place<Sum>(thread);
     const unsigned words = tile.template words<Sum>();
     if (!tile.last()) {
@@ -117,7 +129,6 @@ FB_FN void fb_finish(const FbTile<Args>& tile, typename FbSum<T>::Sum total) {
     const Sum own = fold[thread - member * tile.pitch];
     total = fb_join_blocks(own, (Sum)0, place, words, a.head.splits, member, tile.group, join);
     __syncthreads();
-    total = fb_fold(total, fold, member, tile.group, tile.pitch, join);
   }
   if (member == 0 && tile.here(thread)) {
     typedef typename FbSum<T>::Result Result;
@@ -127,42 +138,60 @@ FB_FN void fb_finish(const FbTile<Args>& tile, typename FbSum<T>::Sum total) {
   }
 }
 
-// ((t0 + t1) + (t2 + t3)) + ((t4 + t5) + (t6 + t7)).
-template <typename T>
-FB_FN typename FbSum<T>::Term fb_sum_of(const unsigned (&acc)[kFbElements]) {
-  typename FbSum<T>::Term t[kFbElements];
+// ((t0 + t1) + (t2 + t3)) + ((t4 + t5) + (t6 + t7)) of a step's elements, step after step.
+template <typename T, int N>
+FB_FN typename FbSum<T>::Sum fb_sum_of(typename FbSum<T>::Sum total, const unsigned (&acc)[N]) {
 #pragma unroll
-  for (int e = 0; e < kFbElements; ++e) t[e] = fb_value<T>(acc[e]);
-  return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]));
+  for (int step = 0; step < N; step += kFbElements) {
+    typename FbSum<T>::Term t[kFbElements];
+#pragma unroll
+    for (int e = 0; e < kFbElements; ++e) t[e] = fb_value<T>(acc[step + e]);
+    total = total + (((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7])));
+  }
+  return total;
 }
 
-template <typename Args>
+template <int N, typename Args>
 struct FbSummer {
   const Args& a;
   double real;
   unsigned long long whole;
 
   template <typename Place>
-  FB_FN_MEMBER void operator()(const Place& place, unsigned (&acc)[kFbElements], unsigned) {
+  FB_FN_MEMBER void operator()(const Place& place, unsigned (&acc)[N], unsigned) {
     if (!place.whole()) {
       // The term of an element that lies behind the row's end is 0.
 #pragma unroll
-      for (int e = 0; e < kFbElements; ++e) acc[e] = place.inside(e) ? acc[e] : 0;
+      for (int e = 0; e < N; ++e) acc[e] = place.inside(e) ? acc[e] : 0;
     }
     if (a.head.real) {
-      real = real + fb_sum_of<float>(acc);
+      real = fb_sum_of<float>(real, acc);
     } else {
-      whole = whole + fb_sum_of<int>(acc);
+      whole = fb_sum_of<int>(whole, acc);
     }
   }
 };
 
+// What a block reads is on its way while it finds out where that is; the bytes of a thread in
+// one step of f32.
 template <typename Args>
+FB_FN void fb_fetch_ahead(const Args& a) {
+#if defined(__CUDA_ARCH__)
+  if (a.head.ahead_bytes == 0) return;
+  const unsigned char* const at =
+      a.head.ahead + blockIdx.x * a.head.ahead_bytes + threadIdx.x * 32;
+  if (at < a.head.ahead_end) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
+}
+
+// N elements of a thread at a time: of a step, or of two.
+template <int N, typename Args>
 FB_FN void fb_reduce(const Args& a) {
+  fb_fetch_ahead(a);
   const FbTile<Args> tile(a);
-  const FbSlots<kFbElements> slots{blockDim.x, threadIdx.x};
-  FbSummer<Args> summer{a, 0, 0};
-  fb_walk_row<kFbElements, false>(tile, threadIdx.x, slots, summer);
+  const FbSlots<N> slots{blockDim.x, threadIdx.x};
+  FbSummer<N, Args> summer{a, 0, 0};
+  fb_walk_row<N, false>(tile, threadIdx.x, slots, summer);
   if (a.head.real) {
     fb_finish<float>(tile, summer.real);
   } else {

@@ -28,48 +28,22 @@ FB_FN T fb_value(unsigned long long word) {
 }
 
 #if defined(__CUDA_ARCH__)
-#define FB_FN_MEMBER __device__ __forceinline__
 // One copy for all kernels, whatever it costs to call.
 #define FB_FN_SHARED static __device__ __noinline__
 #else
-#define FB_FN_MEMBER
 #define FB_FN_SHARED static
 #endif
 
-struct alignas(16) FbQuad {
-  unsigned w[4];
-};
-struct alignas(8) FbTwo {
-  unsigned w[2];
-};
-
-// From global to shared memory, four bytes and more past the registers; fb_wait before the thread
-// reads its own.
 #if defined(__CUDA_ARCH__)
 FB_FN unsigned char* fb_dynamic_shared() {
   extern __shared__ __align__(16) unsigned char fb_shared[];
   return fb_shared;
 }
-#define FB_COPY(name, how, bytes)                                    \
-  FB_FN void name(void* to, const void* from) {                      \
-    asm volatile("cp.async." how ".shared.global [%0], [%1], " bytes \
-                 ";" ::"r"((unsigned)__cvta_generic_to_shared(to)),  \
-                 "l"(from)                                           \
-                 : "memory");                                        \
-  }
-FB_COPY(fb_copy_16, "cg", "16")
-FB_COPY(fb_copy_8, "ca", "8")
-FB_COPY(fb_copy_4, "ca", "4")
-FB_FN void fb_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #else
 FB_FN unsigned char* fb_dynamic_shared() {
   alignas(16) static unsigned char shared[256 << 10];
   return shared;
 }
-FB_FN void fb_copy_16(void* to, const void* from) { *(FbQuad*)to = *(const FbQuad*)from; }
-FB_FN void fb_copy_8(void* to, const void* from) { *(FbTwo*)to = *(const FbTwo*)from; }
-FB_FN void fb_copy_4(void* to, const void* from) { *(unsigned*)to = *(const unsigned*)from; }
-FB_FN void fb_wait() {}
 #endif
 
 // The slots of a block: a thread's N elements of a slot lie in quads, neighbouring threads' beside

@@ -4,5 +4,6 @@
 #include "compute/cuda/interpreter_kernel.inl"
 
 FB_KERNEL(forebay_interpret_map, 5, kFbSmallBytes, fb_map<kFbMapElements, false>)
-FB_KERNEL(forebay_interpret_reduce, 4, kFbSmallBytes, fb_reduce)
+FB_KERNEL(forebay_interpret_reduce, 4, kFbSmallBytes, fb_reduce<kFbElements>)
+FB_KERNEL(forebay_interpret_reduce_steps, 3, kFbSmallBytes, fb_reduce<kFbStepsElements>)
 FB_KERNEL(forebay_interpret_map_typed, 5, kFbSmallBytes, fb_map<kFbMapElements, true>)

@@ -78,7 +78,7 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
   for (const std::int64_t extent : binding.extents) count *= extent;
   if (count == 0) return launch;
   if (shape.tiled()) {
-    launch.choices.tiles = plan_tiles(program, binding, kStagedTile);
+    launch.choices.tiles = plan_staged(program, binding);
     launch.threads = shape.threads;
     launch.blocks = grid(launch.choices.tiles.blocks);
     return launch;

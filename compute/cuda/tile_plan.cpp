@@ -16,6 +16,9 @@ using compute::Program;
 namespace {
 
 constexpr std::int64_t kLeastTiled = kStagedTile.inner * kStagedTile.across / 2;
+constexpr unsigned kWarp = 32;
+constexpr std::int64_t kLeastInner = 16;
+constexpr std::int64_t kLeastAcross = 32;
 constexpr std::size_t kMostTiledCode = 64;          // instructions
 constexpr std::size_t kStaticShared = 48U * 1024U;  // what a block has on every device
 
@@ -29,17 +32,21 @@ bool lies_across(const Program& program, const Binding& binding, std::size_t lea
   const std::size_t inner = strides.size() - 1;
   const std::int64_t across = binding.extents[d];
   const bool long_enough =
-      across >= kFbTileAcross && binding.extents[inner] >= (kLeastTiled + across - 1) / across;
+      across >= kLeastAcross && binding.extents[inner] >= divide_up(kLeastTiled, across);
   return long_enough && std::abs(strides[d]) == 1 && std::abs(strides[inner]) > 1;
 }
 
 }  // namespace
 
-TileShape warp_tiles(std::int64_t extent, unsigned threads) noexcept {
-  const unsigned warps = threads / kFbWarp;
-  const std::int64_t reach = divide_up(extent, kFbTileInner);
-  const unsigned wide = std::bit_floor(static_cast<unsigned>(std::min<std::int64_t>(warps, reach)));
-  return {kFbTileInner * wide, kFbTileAcross * (warps / wide)};
+TileShape patch_tiles(std::int64_t inner, std::int64_t across, std::size_t bytes,
+                      unsigned threads) noexcept {
+  const auto power_of_two = [](std::int64_t elements, unsigned most) {
+    return std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(elements, most)));
+  };
+  const unsigned wide = power_of_two(divide_up(inner, kPatch), kWarp);
+  const unsigned pass = threads / wide * kPatch;
+  const unsigned most = pass * 8 / static_cast<unsigned>(bytes);
+  return {wide * kPatch, std::max(pass, power_of_two(across, most))};
 }
 
 bool may_tile(const Program& program) noexcept {
@@ -60,22 +67,28 @@ std::uint32_t staged(const Program& program, std::uint32_t leaves) noexcept {
   return held;
 }
 
-TilePlan plan_tiles(const Program& program, const Binding& binding, TileShape tile) noexcept {
-  TilePlan plan{.tile = tile};
+LyingAcross lying_across(const Program& program, const Binding& binding) noexcept {
+  LyingAcross found;
   const std::size_t inner = binding.extents.size() - 1;
-  if (!may_tile(program) || binding.extents[inner] < kFbTileInner) return plan;
+  if (!may_tile(program) || binding.extents[inner] < kLeastInner) return found;
   // The first such leaf decides on the dimension.
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
-    const bool first = plan.leaves == 0;
-    for (std::size_t d = first ? 0 : plan.across; d < (first ? inner : plan.across + 1U); ++d) {
+    const bool first = found.leaves == 0;
+    for (std::size_t d = first ? 0 : found.dimension; d < (first ? inner : found.dimension + 1U);
+         ++d) {
       if (!lies_across(program, binding, k, d)) continue;
-      plan.across = static_cast<unsigned>(d);
-      plan.leaves |= 1U << k;
+      found.dimension = static_cast<unsigned>(d);
+      found.leaves |= 1U << k;
       break;
     }
   }
-  if (plan.leaves == 0) return plan;
-  plan.leaves = staged(program, plan.leaves);
+  return found;
+}
+
+TilePlan plan_tiles(const Binding& binding, LyingAcross leaves, TileShape tile) noexcept {
+  TilePlan plan{.tile = tile, .across = leaves.dimension, .leaves = leaves.leaves};
+  if (leaves.leaves == 0) return plan;
+  const std::size_t inner = binding.extents.size() - 1;
   const std::int64_t inner_tiles = divide_up(binding.extents[inner], tile.inner);
   const std::int64_t across_tiles = divide_up(binding.extents[plan.across], tile.across);
   std::int64_t others = 1;
@@ -90,6 +103,12 @@ TilePlan plan_tiles(const Program& program, const Binding& binding, TileShape ti
   plan.across_tiles = static_cast<std::uint32_t>(across_tiles);
   plan.blocks = inner_tiles * across_tiles * others;
   return plan;
+}
+
+TilePlan plan_staged(const Program& program, const Binding& binding) noexcept {
+  LyingAcross leaves = lying_across(program, binding);
+  leaves.leaves = staged(program, leaves.leaves);
+  return plan_tiles(binding, leaves, kStagedTile);
 }
 
 }  // namespace forebay::cuda

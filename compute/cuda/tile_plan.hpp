@@ -15,6 +15,9 @@ struct TileShape {
   unsigned inner = 0, across = 0;
 };
 
+/// Of a patch, along both dimensions (kFbPatch of tiles.inl).
+inline constexpr unsigned kPatch = 4;
+
 /// Of generated kernels: a tile of a leaf goes through shared memory, read along one dimension and
 /// used along the other.
 inline constexpr TileShape kStagedTile{64, 64};
@@ -25,10 +28,11 @@ inline constexpr unsigned kStagedThreads = 256;
   const auto size = static_cast<unsigned>(size_of(type));
   return kStagedTile.across + (size < 4 ? 4 / size : 1);
 }
-/// Of the interpreter, whose threads read their own elements: warps of kFbTileInner by
-/// kFbTileAcross elements, side by side along an innermost dimension of `extent` as far as it
-/// reaches, then along the other one. Sectors of 32 bytes are read and written as a whole.
-[[nodiscard]] TileShape warp_tiles(std::int64_t extent, unsigned threads) noexcept;
+/// Of the interpreter: patches (tiles.inl) side by side along the innermost dimension as far as it
+/// reaches, up to a warp's; and so many along the other one that a row of what is staged, with
+/// elements of at most `bytes`, has 256 bytes where both dimensions are long enough.
+[[nodiscard]] TileShape patch_tiles(std::int64_t inner, std::int64_t across, std::size_t bytes,
+                                    unsigned threads) noexcept;
 
 /// The tiles of one launch.
 struct TilePlan {
@@ -47,10 +51,23 @@ struct TilePlan {
 /// kStagedTile each.
 [[nodiscard]] std::uint32_t staged(const compute::Program& program, std::uint32_t leaves) noexcept;
 
-/// Tiles for a program that may have them, where a leaf's elements are neighbours along another
-/// dimension than its outputs'. Both have to be long enough for a warp, and to hold half a
-/// kStagedTile together: what is smaller comes out of the first cache in any order.
-[[nodiscard]] TilePlan plan_tiles(const compute::Program& program, const compute::Binding& binding,
+/// Leaves whose elements are neighbours along another dimension than the outputs', and which that
+/// is; none in a program that may have no tiles. Both dimensions have to be long enough for a warp,
+/// and to hold half a kStagedTile together: what is smaller comes out of the first cache in any
+/// order.
+struct LyingAcross {
+  unsigned dimension = 0;
+  std::uint32_t leaves = 0;  ///< bit k: leaf k
+};
+[[nodiscard]] LyingAcross lying_across(const compute::Program& program,
+                                       const compute::Binding& binding) noexcept;
+
+/// The space in tiles; all `leaves` will be staged. No blocks if there are none of them, or if a
+/// grid has too few.
+[[nodiscard]] TilePlan plan_tiles(const compute::Binding& binding, LyingAcross leaves,
                                   TileShape tile) noexcept;
+/// Those of a generated kernel.
+[[nodiscard]] TilePlan plan_staged(const compute::Program& program,
+                                   const compute::Binding& binding) noexcept;
 
 }  // namespace forebay::cuda

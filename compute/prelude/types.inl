@@ -9,6 +9,7 @@
 // zeros, they give either. The ending 64 is for f64.
 #if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 #define FB_FN static __device__ __forceinline__
+#define FB_FN_MEMBER __device__ __forceinline__
 #define FB_SQRT(x) __fsqrt_rn(x)
 #define FB_DIV(a, b) __fdiv_rn(a, b)
 #define FB_BITS(x) __float_as_uint(x)
@@ -55,6 +56,7 @@ FB_FN unsigned fb_negative(unsigned a) {
 #else
 // Always inline: loops over these functions must vectorise.
 #define FB_FN [[maybe_unused, gnu::always_inline]] static inline
+#define FB_FN_MEMBER
 #define FB_SQRT(x) __builtin_sqrtf(x)
 #define FB_DIV(a, b) ((a) / (b))
 #define FB_BITS(x) __builtin_bit_cast(unsigned int, x)

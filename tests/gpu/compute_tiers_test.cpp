@@ -106,7 +106,7 @@ TEST_CASE("both tiers walk by tiles, with every edge and type") {
       for (unsigned seed = 1; seed <= 4; ++seed) {
         const ProgramCase data(named.program, extents,
                                {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3});
-        if (cuda::plan_tiles(data.program(), data.binding(), cuda::kStagedTile).blocks == 0) {
+        if (cuda::plan_staged(data.program(), data.binding()).blocks == 0) {
           continue;
         }
         check_tiers(gpu, data, named.name);

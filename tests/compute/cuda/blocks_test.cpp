@@ -11,7 +11,6 @@ namespace forebay::test {
 namespace {
 namespace kernels {
 
-#define FB_FN_MEMBER
 #include "compute/prelude.inl"
 //
 #include "compute/cuda/blocks.inl"

@@ -14,7 +14,7 @@ namespace forebay::test {
 /// The kernel `name` of kernel_writer, or that by tiles if the data asks for it.
 inline cuda::LaunchPlan emulate_generated(const std::string& name, EmulatedCase& run) {
   const compute::Program& program = run.program();
-  const bool tiled = cuda::plan_tiles(program, run.binding, cuda::kStagedTile).blocks > 0;
+  const bool tiled = cuda::plan_staged(program, run.binding).blocks > 0;
   const EmulatedKernel* const kernel = emulated_kernel((name + (tiled ? "_tiled" : "")).c_str());
   REQUIRE(kernel != nullptr);
   cuda::LaunchPlan launch = cuda::plan_launch(

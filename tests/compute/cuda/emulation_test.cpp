@@ -88,8 +88,7 @@ TEST_CASE("maps by tiles, whole ones and what is left at every edge") {
       for (unsigned seed = 1; seed <= 16; ++seed) {
         const ProgramCase data(named.program, extents,
                                {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3});
-        if (cuda::plan_tiles(data.program(), data.binding(), cuda::kStagedTile).blocks == 0)
-          continue;
+        if (cuda::plan_staged(data.program(), data.binding()).blocks == 0) continue;
         check_emulated(named.name, data);
         ++tiled;
         if (!named.name.starts_with("turned")) continue;

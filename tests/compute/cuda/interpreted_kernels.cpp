@@ -23,7 +23,9 @@ void interpret_thread(cuda::InterpreterKernel kernel, const void* arguments) {
     case cuda::InterpreterKernel::map:
       return interpreter::fb_map<interpreter::kFbMapElements, false>(small);
     case cuda::InterpreterKernel::reduce:
-      return interpreter::fb_reduce(small);
+      return interpreter::fb_reduce<interpreter::kFbElements>(small);
+    case cuda::InterpreterKernel::reduce_steps:
+      return interpreter::fb_reduce<interpreter::kFbStepsElements>(small);
     case cuda::InterpreterKernel::map_typed:
       return interpreter::fb_map<interpreter::kFbMapElements, true>(small);
     case cuda::InterpreterKernel::reduce_typed:

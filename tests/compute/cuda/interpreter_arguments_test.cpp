@@ -18,6 +18,36 @@ using Arguments = cuda::FbArguments<cuda::kFbSmallBytes>;
 
 }  // namespace
 
+TEST_CASE("blocks of one long row know what they read first, others nothing") {
+  const auto head = [](const Program& program, const Dims& extents, const void* leaf) {
+    float output = 0;
+    compute::Binding binding;
+    binding.extents = extents;
+    binding.leaves = {leaf};
+    binding.strides.resize(1);
+    if (program.leaves[0].access == Access::strided) binding.strides[0] = {1};
+    binding.reduction = &output;
+    const Bytecode bytecode(program);
+    cuda::InterpreterPlan plan;
+    plan.launch.choices.plan = cuda::plan_reduction(extents, program.reduced_dims);
+    cuda::InterpreterArguments made(program, bytecode, binding, plan);
+    Arguments a;
+    std::memcpy(&a, made.data(), sizeof a);
+    return a.head;
+  };
+  const compute::Leaf linear{DType::f32, Access::linear};
+  alignas(16) const unsigned char data[16] = {};
+  const cuda::FbHead row = head(sum_program(linear, 1, 0b1), {1'000'001}, data);
+  CHECK(row.ahead == data);
+  CHECK(row.ahead_end == data + 4'000'004);
+  CHECK(row.ahead_bytes == 2048 * 4);
+  CHECK(head(sum_program({DType::f64, Access::linear}, 1, 0b1), {4096}, data).ahead_bytes ==
+        4096 * 8);
+  CHECK(head(sum_program(linear, 2, 0b10), {3, 10'000}, data).ahead_bytes == 0);
+  CHECK(head(sum_program({DType::f32, Access::strided}, 1, 0b1), {10'000}, data).ahead_bytes == 0);
+  CHECK(head(sum_program({DType::f32, Access::single}, 1, 0b1), {10'000}, data).ahead_bytes == 0);
+}
+
 TEST_CASE("the parameters hold what the head says, where it says") {
   Program program;
   program.rank = 3;

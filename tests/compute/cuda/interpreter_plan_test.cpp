@@ -75,6 +75,16 @@ TEST_CASE("the more values live, the smaller the blocks of a map, then the large
   CHECK(large.shared_bytes == std::size_t{30} * 64 * 16);
 }
 
+TEST_CASE("chunks of two steps and more are summed two steps at a time, if their values fit") {
+  CHECK(plan(wide(2, true), 2048).kernel == InterpreterKernel::reduce);
+  CHECK(plan(wide(2, true), 1'000'000).kernel == InterpreterKernel::reduce);
+  CHECK(plan(wide(2, true), 2049).kernel == InterpreterKernel::reduce_steps);
+  const InterpreterPlan steps = plan(wide(5, true), 10'000'000);
+  CHECK(steps.kernel == InterpreterKernel::reduce_steps);
+  CHECK(steps.shared_bytes == 5 * 256 * 64);
+  CHECK(plan(wide(6, true), 10'000'000).kernel == InterpreterKernel::reduce);
+}
+
 TEST_CASE("the threads of a reduction belong to its tree; the large kernel may have fewer") {
   const InterpreterPlan fast = plan(wide(11, true), 10'000'000);
   CHECK(fast.kernel == InterpreterKernel::reduce);

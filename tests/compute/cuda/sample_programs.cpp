@@ -323,7 +323,7 @@ std::vector<NamedProgram> sample_programs() {
 std::vector<Dims> tiled_extents(unsigned rank) {
   switch (rank) {
     case 2:
-      return {{64, 64}, {130, 17}, {40, 100}, {130, 36}};
+      return {{64, 64}, {130, 17}, {40, 100}, {130, 36}, {150, 140}};
     case 3:
       return {{3, 128, 16}, {40, 2, 52}, {2, 70, 131}};
     case 4:

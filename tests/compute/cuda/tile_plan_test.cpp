@@ -25,7 +25,10 @@ TilePlan plan(const Program& program, const Dims& extents, std::vector<Dims> str
   Binding binding;
   binding.extents = extents;
   binding.strides = std::move(strides);
-  return cuda::plan_tiles(program, binding, cuda::warp_tiles(extents[extents.size() - 1], 128));
+  const cuda::LyingAcross across = cuda::lying_across(program, binding);
+  const cuda::TileShape tile =
+      cuda::patch_tiles(extents[extents.size() - 1], extents[across.dimension], sizeof(float), 256);
+  return cuda::plan_tiles(binding, across, tile);
 }
 
 TilePlan transposed(const Dims& extents, const Dims& strides) {
@@ -45,11 +48,11 @@ TEST_CASE("a leaf whose neighbours lie across the rows is read by tiles, others 
     CHECK(transposed({64, 64}, strides).blocks == 0);
   }
   INFO("too short for a warp's tile");
-  CHECK(transposed({cuda::kFbTileAcross, 64}, {1, 32}).blocks > 0);
-  CHECK(transposed({cuda::kFbTileAcross, 63}, {1, 32}).blocks == 0);
-  CHECK(transposed({cuda::kFbTileAcross - 1, 1000}, {1, 31}).blocks == 0);
-  CHECK(transposed({128, cuda::kFbTileInner}, {1, 128}).blocks > 0);
-  CHECK(transposed({1000, cuda::kFbTileInner - 1}, {1, 1000}).blocks == 0);
+  CHECK(transposed({32, 64}, {1, 32}).blocks > 0);
+  CHECK(transposed({32, 63}, {1, 32}).blocks == 0);
+  CHECK(transposed({31, 1000}, {1, 31}).blocks == 0);
+  CHECK(transposed({128, 16}, {1, 128}).blocks > 0);
+  CHECK(transposed({1000, 15}, {1, 1000}).blocks == 0);
 }
 
 TEST_CASE("the first leaf that lies across decides, and those like it are staged with it") {
@@ -85,7 +88,7 @@ TEST_CASE("reductions, linear maps and long programs have no tiles") {
   CHECK_FALSE(cuda::may_tile(program));
 }
 
-TEST_CASE("tiles cover the space, warps side by side as far as a row reaches") {
+TEST_CASE("tiles cover the space, patches side by side as far as a row reaches") {
   for (const std::int64_t inner : {16, 17, 32, 33, 64, 65, 1000}) {
     for (const std::int64_t across : {128, 129, 255, 256, 257, 1000}) {
       const TilePlan tiles = transposed({3, across, inner}, {across * inner, 1, across});
@@ -97,14 +100,21 @@ TEST_CASE("tiles cover the space, warps side by side as far as a row reaches") {
       CHECK(tiles.blocks == 3 * std::int64_t{tiles.inner_tiles} * tiles.across_tiles);
     }
   }
-  const auto shape = [](std::int64_t inner, unsigned threads) {
-    const cuda::TileShape tile = cuda::warp_tiles(inner, threads);
+  const auto shape = [](std::int64_t inner, std::int64_t across, std::size_t bytes,
+                        unsigned threads) {
+    const cuda::TileShape tile = cuda::patch_tiles(inner, across, bytes, threads);
     return std::pair(tile.inner, tile.across);
   };
-  CHECK(shape(16, 128) == std::pair(16U, 128U));
-  CHECK(shape(40, 128) == std::pair(32U, 64U));
-  CHECK(shape(64, 128) == std::pair(64U, 32U));
-  CHECK(shape(1000, 256) == std::pair(128U, 32U));
+  CHECK(shape(16, 1000, 4, 256) == std::pair(16U, 512U));
+  CHECK(shape(40, 1000, 4, 256) == std::pair(64U, 128U));
+  CHECK(shape(1000, 1000, 8, 256) == std::pair(128U, 32U));
+  CHECK(shape(1000, 1000, 4, 256) == std::pair(128U, 64U));
+  CHECK(shape(1000, 1000, 4, 128) == std::pair(128U, 32U));
+  // Rows of narrow elements take more passes.
+  CHECK(shape(1000, 1000, 2, 256) == std::pair(128U, 128U));
+  CHECK(shape(1000, 1000, 1, 256) == std::pair(128U, 256U));
+  CHECK(shape(1000, 40, 1, 256) == std::pair(128U, 64U));
+  CHECK(shape(1000, 32, 1, 256) == std::pair(128U, 32U));
 }
 
 TEST_CASE("where a grid has too few blocks for tiles, and for nothing, there are none") {

@@ -1,0 +1,184 @@
+// Maps whose inputs lie across their outputs: a block walks a tile of two dimensions, the innermost
+// one of its outputs and another one, along which such a leaf's elements are neighbours. A leaf's
+// part of the tile is read along its own neighbours into shared memory and used along those of the
+// outputs. A thread has patches of kFbPatch neighbours in kFbPatch neighbouring rows, so that it
+// reads and writes whole words of any type, and a warp whole lines. Only kernels have this part,
+// generated ones and the interpreter's.
+
+enum : unsigned { kFbPatch = 4 };
+
+struct alignas(16) FbQuad {
+  unsigned w[4];
+};
+struct alignas(8) FbTwo {
+  unsigned w[2];
+};
+
+// From global to shared memory, four bytes and more past the registers; fb_wait before the thread
+// reads its own.
+#if defined(__CUDA_ARCH__)
+#define FB_COPY(name, how, bytes)                                    \
+  FB_FN void name(void* to, const void* from) {                      \
+    asm volatile("cp.async." how ".shared.global [%0], [%1], " bytes \
+                 ";" ::"r"((unsigned)__cvta_generic_to_shared(to)),  \
+                 "l"(from)                                           \
+                 : "memory");                                        \
+  }
+FB_COPY(fb_copy_16, "cg", "16")
+FB_COPY(fb_copy_8, "ca", "8")
+FB_COPY(fb_copy_4, "ca", "4")
+FB_FN void fb_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+#else
+FB_FN void fb_copy_16(void* to, const void* from) { *(FbQuad*)to = *(const FbQuad*)from; }
+FB_FN void fb_copy_8(void* to, const void* from) { *(FbTwo*)to = *(const FbTwo*)from; }
+FB_FN void fb_copy_4(void* to, const void* from) { *(unsigned*)to = *(const unsigned*)from; }
+FB_FN void fb_wait() {}
+#endif
+
+FB_FN void fb_copy(void* to, const void* from, unsigned size_log2) {
+  switch (size_log2) {
+    case 0:
+      *(unsigned char*)to = *(const unsigned char*)from;
+      break;
+    case 1:
+      *(unsigned short*)to = *(const unsigned short*)from;
+      break;
+    case 2:
+      fb_copy_4(to, from);
+      break;
+    case 3:
+      fb_copy_8(to, from);
+      break;
+    default:
+      fb_copy_16(to, from);
+  }
+}
+
+// A leaf's part of a tile: rows along the leaf's neighbours, 1 << row_log2 elements of 1 << size_log2
+// bytes each. A row's chunks, of a patch or of 16 bytes, change places with the row of patches, so
+// that the threads of a warp, who are in different ones, meet no bank twice.
+struct FbStage {
+  unsigned char* memory;
+  unsigned size_log2, row_log2;
+
+  FB_FN_MEMBER unsigned chunk_log2() const { return size_log2 < 2 ? size_log2 + 2 : 4; }
+  // Row n of a row of patches.
+  FB_FN_MEMBER unsigned char* at(unsigned patch, unsigned n, unsigned column) const {
+    const unsigned last = (1U << (row_log2 + size_log2 - chunk_log2())) - 1;
+    const unsigned bytes = column << size_log2;
+    const unsigned chunk = (bytes >> chunk_log2()) ^ (patch & last);
+    return memory + (((patch * kFbPatch + n) << (row_log2 + size_log2)) + (chunk << chunk_log2()) +
+                     (bytes & ((1U << chunk_log2()) - 1)));
+  }
+  FB_FN_MEMBER unsigned char* at(unsigned row, unsigned column) const {
+    return at(row / kFbPatch, row % kFbPatch, column);
+  }
+};
+
+// Where a block reads that part: `from` is its first element, `row_step` and `step` are bytes to the
+// next row and to the next element of a row. Elements are copied by 1 << unit_log2, as alignment
+// allows.
+struct FbStaged {
+  const unsigned char* from;
+  long long row_step, step;
+  unsigned unit_log2;
+};
+
+// Whole rows, by words of so many bytes. What is narrower than four bytes goes through registers;
+// without a question in between, the loads of a thread are in flight together.
+template <unsigned kWidthLog2>
+FB_FN void fb_stage_whole(const FbStage& stage, const FbStaged& leaf, unsigned rows) {
+  const unsigned units_log2 = stage.row_log2 - leaf.unit_log2;
+  // Threads beside each other in a row, those of all rows of that length.
+  const unsigned beside = 1U << units_log2 < blockDim.x ? 1U << units_log2 : blockDim.x;
+  const unsigned first = threadIdx.x & (beside - 1), top = threadIdx.x / beside;
+  const unsigned apart = blockDim.x / beside;
+#pragma unroll 1
+  for (unsigned unit = first; unit < 1U << units_log2; unit += beside) {
+    const unsigned column = unit << leaf.unit_log2;
+    const unsigned char* from = leaf.from + column * leaf.step + top * leaf.row_step;
+    const long long step = apart * leaf.row_step;
+#pragma unroll 1
+    for (unsigned row = top; row < rows; row += 4 * apart) {
+      if constexpr (kWidthLog2 < 2) {
+        unsigned short words[4];
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) {
+          words[k] = kWidthLog2 == 0 ? *from : *(const unsigned short*)from;
+          from += step;
+        }
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) {
+          unsigned char* const to = stage.at(row + k * apart, column);
+          if (kWidthLog2 == 0) *to = (unsigned char)words[k];
+          if (kWidthLog2 == 1) *(unsigned short*)to = words[k];
+        }
+      } else {
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) {
+          fb_copy(stage.at(row + k * apart, column), from, kWidthLog2);
+          from += step;
+        }
+      }
+    }
+  }
+}
+
+// The block reads `rows` rows, of which `rows_inside` are inside of the space, and as many elements
+// of each. fb_wait and __syncthreads before anyone uses them. REQUIRES: 16 elements or more for each
+// thread, and four rows or more for each set of threads that have one together.
+FB_FN void fb_stage(const FbStage& stage, const FbStaged& leaf, unsigned rows, unsigned rows_inside,
+                    unsigned inside) {
+  const unsigned size = stage.size_log2, width_log2 = size + leaf.unit_log2;
+  if (rows == rows_inside && inside >> stage.row_log2) {
+    switch (width_log2) {
+      case 0:
+        return fb_stage_whole<0>(stage, leaf, rows);
+      case 1:
+        return fb_stage_whole<1>(stage, leaf, rows);
+      case 2:
+        return fb_stage_whole<2>(stage, leaf, rows);
+      case 3:
+        return fb_stage_whole<3>(stage, leaf, rows);
+      default:
+        return fb_stage_whole<4>(stage, leaf, rows);
+    }
+  }
+  const unsigned units_log2 = stage.row_log2 - leaf.unit_log2;
+#pragma unroll 1
+  for (unsigned n = threadIdx.x; n < rows_inside << units_log2; n += blockDim.x) {
+    const unsigned row = n >> units_log2;
+    const unsigned column = (n & ((1U << units_log2) - 1)) << leaf.unit_log2;
+    const unsigned char* from = leaf.from + row * leaf.row_step + column * leaf.step;
+    const bool all = column + (1U << leaf.unit_log2) <= inside;
+    const unsigned end = all ? column + 1 : inside;
+#pragma unroll 1
+    for (unsigned c = column; c < end; ++c) {
+      fb_copy(stage.at(row, c), from, all ? width_log2 : size);
+      from += leaf.step;
+    }
+  }
+}
+
+// A thread's patch of a stage, from `column` on, a multiple of kFbPatch: the elements of its rows.
+template <unsigned kSizeLog2>
+FB_FN void fb_patch_row(const FbStage& stage, unsigned patch, unsigned n, unsigned column,
+                        unsigned (&words)[1U << kSizeLog2]) {
+  const FbStage known{stage.memory, kSizeLog2, stage.row_log2};
+  const unsigned pitch = n << (kSizeLog2 + stage.row_log2);
+  const unsigned char* const at = known.at(patch, 0, column) + pitch;
+  if constexpr (kSizeLog2 == 0) {
+    words[0] = *(const unsigned*)at;
+  } else if constexpr (kSizeLog2 == 1) {
+    const FbTwo two = *(const FbTwo*)at;
+    words[0] = two.w[0];
+    words[1] = two.w[1];
+  } else {
+#pragma unroll
+    for (unsigned q = 0; q < 1U << (kSizeLog2 - 2); ++q) {
+      const FbQuad four = *(const FbQuad*)(known.at(patch, 0, column + 2 * q) + pitch);
+#pragma unroll
+      for (unsigned k = 0; k < 4; ++k) words[4 * q + k] = four.w[k];
+    }
+  }
+}
