@@ -23,7 +23,8 @@ bool Lowering::run(const LowerRequest& request, const FusionLimits& limits, Walk
   return true;
 }
 
-// Leaves with the same elements are one. REQUIRES: all have the shape of the space.
+// Leaves with the same elements are one; another library's memory may hold leaves of several types.
+// REQUIRES: all have the shape of the space.
 bool Lowering::add_leaves(const Walk& walk, const Dims& space, const FusionLimits& limits) {
   program.leaves.clear();
   binding.reduction = nullptr;
@@ -45,7 +46,8 @@ bool Lowering::add_leaves(const Walk& walk, const Dims& space, const FusionLimit
     }
     std::size_t i = 0;
     while (i < binding.leaves.size() &&
-           (binding.leaves[i] != address || !(binding.strides[i] == strides))) {
+           (binding.leaves[i] != address || program.leaves[i].type != node->type ||
+            !(binding.strides[i] == strides))) {
       ++i;
     }
     node->slot = static_cast<std::uint32_t>(i);

@@ -109,6 +109,23 @@ TEST_CASE("strides and offsets of an imported array are honoured") {
   }
 }
 
+TEST_CASE("one array that is imported as two types is two inputs of an expression") {
+  const Host host;
+  std::array<float, 3> data{1, -2, 0.5F};
+  Old as_f32(data.data(), {3}, {});
+  Old as_i32(data.data(), {3}, {});
+  as_i32.managed.dl_tensor.dtype = {kDlInt, 32, 1};
+  const Tensor reals = from_dlpack(&as_f32.managed, host.device);
+  const Tensor words = from_dlpack(&as_i32.managed, host.device);
+  std::vector<double> sums;
+  for (const float value : data) {
+    sums.push_back(static_cast<double>(value) + std::bit_cast<std::int32_t>(value));
+  }
+  CHECK((reals.to(DType::f64) + words.to(DType::f64)).to_host<double>() == sums);
+  CHECK(where(less(words, 0), reals, words.to(DType::f32)).to_host<float>() ==
+        std::vector<float>{static_cast<float>(0x3f800000), -2, static_cast<float>(0x3f000000)});
+}
+
 TEST_CASE("an expression that consumes an imported array does not write over it") {
   const Host host;
   auto data = count_up();
