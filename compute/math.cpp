@@ -36,16 +36,22 @@ FOREBAY_REAL(sigmoid)
 #undef FOREBAY_REAL
 Tensor atan2(Tensor y, Tensor x) { return apply_2(Op::atan2, std::move(y), std::move(x), true); }
 
-#define FOREBAY_WHOLE(name)                                    \
-  Tensor name(Tensor a) {                                      \
-    if (category_of(a.dtype()) == Category::integer) return a; \
-    return apply_1(Op::name, std::move(a));                    \
-  }
-FOREBAY_WHOLE(floor)
-FOREBAY_WHOLE(ceil)
-FOREBAY_WHOLE(round)
-FOREBAY_WHOLE(trunc)
-#undef FOREBAY_WHOLE
+namespace {
+
+// Integers are whole already, and the cast to their own type is a value of its own: who writes over
+// the operand changes no result.
+Tensor whole(Op op, Tensor a) {
+  const DType type = a.dtype();
+  const bool integer = category_of(type) == Category::integer;
+  return apply_1(integer ? compute::cast_to(type) : op, std::move(a));
+}
+
+}  // namespace
+
+Tensor floor(Tensor a) { return whole(Op::floor, std::move(a)); }
+Tensor ceil(Tensor a) { return whole(Op::ceil, std::move(a)); }
+Tensor round(Tensor a) { return whole(Op::round, std::move(a)); }
+Tensor trunc(Tensor a) { return whole(Op::trunc, std::move(a)); }
 
 #define FOREBAY_TEST(name, of_integers)                \
   Tensor name(Tensor a) {                              \

@@ -3,6 +3,9 @@
 #include <functional>
 #include <random>
 
+#include "forebay/compute/in_place.hpp"
+#include "forebay/compute/shaping.hpp"
+#include "tests/compute/all_types.hpp"
 #include "tests/compute/reference.hpp"
 #include "tests/compute/support.hpp"
 
@@ -364,4 +367,54 @@ TEST_CASE("halves overflow to infinity, keep subnormals, and are rounded after e
   // 2048 + 1 is no half: the one is lost twice, and added together it is not.
   CHECK(((f16({2048}) + 1.0F) + 1.0F).item<float>() == 2048);
   CHECK((f16({2048}) + (f16({1}) + 1.0F)).item<float>() == 2050);
+}
+
+TEST_CASE("what changes no value is a value of its own all the same") {
+  const Host host;
+  using Function = std::pair<const char*, Tensor (*)(const Tensor&)>;
+  const Function functions[] = {
+      {"floor", [](const Tensor& x) { return floor(x); }},
+      {"ceil", [](const Tensor& x) { return ceil(x); }},
+      {"round", [](const Tensor& x) { return round(x); }},
+      {"trunc", [](const Tensor& x) { return trunc(x); }},
+      {"abs", [](const Tensor& x) { return abs(x); }},
+      {"relu", [](const Tensor& x) { return relu(x); }},
+      {"pow", [](const Tensor& x) { return pow(x, 1); }},
+      {"clamp", [](const Tensor& x) { return clamp(x, 0, 100); }},
+      {"minimum", [](const Tensor& x) { return minimum(x, x); }},
+      {"maximum", [](const Tensor& x) { return maximum(x, x); }},
+      {"add", [](const Tensor& x) { return x + 0; }},
+      {"mul", [](const Tensor& x) { return x * 1; }},
+      {"where", [](const Tensor& x) { return where(x, x, x); }},
+      {"logical_and", [](const Tensor& x) { return logical_and(x, x); }},
+      {"sum", [](const Tensor& x) { return x.sum(std::vector<int>{-1}); }},
+      {"max", [](const Tensor& x) { return x.max(std::vector<int>{-1}, true); }},
+      {"any", [](const Tensor& x) { return x.any(std::vector<int>{-1}); }},
+      {"cat",
+       [](const Tensor& x) {
+         return cat({&x, 1}, 0);
+       }},
+      {"stack",
+       [](const Tensor& x) {
+         return stack({&x, 1}, 0);
+       }},
+      {"index_select",
+       [](const Tensor& x) { return index_select(x, 1, arange(0, 1, 1, x.device(), DType::i64)); }},
+  };
+  for (const DType type : kAllTypes) {
+    for (const auto& [name, function] : functions) {
+      INFO(name << " of " << to_string(type));
+      const Tensor x = host.f32({1, 2, 3}, {3, 1}).to(type).eval();
+      Tensor result;
+      try {
+        result = function(x).eval();
+      } catch (const ShapeError&) {
+        CHECK(type == DType::boolean);
+        continue;
+      }
+      const auto before = result.to(DType::f64).to_host<double>();
+      fill_(x, 0);
+      CHECK(result.to(DType::f64).to_host<double>() == before);
+    }
+  }
 }
