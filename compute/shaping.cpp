@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "compute/fold.hpp"
 #include "compute/tensor_access.hpp"
@@ -72,6 +73,28 @@ Tensor cat_by_parts(std::span<const Tensor> tensors, int axis) {
     parts.push_back(cat(tensors.subspan(first, std::min(length, tensors.size() - first)), axis));
   }
   return cat(parts, axis);
+}
+
+// ceil((to - from) / by), as many as a tensor may have and more. ShapeError unless `by` leads from
+// one to the other.
+template <typename Real>
+std::int64_t steps_between(Real from, Real to, Real by) {
+  if (!std::isfinite(from) || !std::isfinite(to) || !std::isfinite(by)) {
+    throw ShapeError("arange: start, end and step are not all finite");
+  }
+  if (by == 0 || (to != from && (to > from) != (by > 0))) {
+    throw ShapeError("arange: the step does not lead from start to end");
+  }
+  constexpr Real kMost = 0x1p62;
+  return static_cast<std::int64_t>(std::min(std::ceil((to - from) / by), kMost));
+}
+
+// 0, 1 … below `count`, from the host.
+constexpr std::int64_t kUploadedPositions = std::int64_t{1} << 20;
+Tensor first_positions(std::int64_t count, Device& device, DType type) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
+  std::iota(positions.begin(), positions.end(), std::int64_t{0});
+  return from_host<std::int64_t>(positions, {count}, device, type);
 }
 
 }  // namespace
@@ -196,37 +219,34 @@ Tensor arange(Scalar start, Scalar end, Scalar step, Device& device, DType type)
   const auto as = [](Scalar number, DType to) {
     return compute::fold_cast({number.type(), number.bits()}, to);
   };
-  const auto refuse = [] { throw ShapeError("arange: the step does not lead from start to end"); };
+  const auto integer = [&](Scalar number) -> long double {
+    return static_cast<long double>(static_cast<std::int64_t>(as(number, DType::i64)));
+  };
+  const auto real = [&](Scalar number) { return std::bit_cast<double>(as(number, DType::f64)); };
   const auto whole = [](Scalar number) { return number.type() != DType::f64; };
-  std::int64_t count = 0;
-  if (whole(start) && whole(end) && whole(step)) {
-    const auto from = static_cast<std::int64_t>(as(start, DType::i64));
-    const auto to = static_cast<std::int64_t>(as(end, DType::i64));
-    const auto by = static_cast<std::int64_t>(as(step, DType::i64));
-    if (by == 0 || (to != from && (to > from) != (by > 0))) refuse();
-    // The distance of two i64 needs 65 bits; a longer tensor than 2^62 is none anyway.
-    const long double distance = static_cast<long double>(to) - static_cast<long double>(from);
-    count = static_cast<std::int64_t>(
-        std::min(std::ceil(distance / static_cast<long double>(by)), 4.6e18L));
-  } else {
-    const auto real = [&](Scalar number) { return std::bit_cast<double>(as(number, DType::f64)); };
-    const double distance = real(end) - real(start);
-    const double steps = std::ceil(distance / real(step));
-    if (!(steps >= 0) || steps > 4.6e18) refuse();
-    count = static_cast<std::int64_t>(steps);
-  }
+  // The distance of two i64 has the 64 bits of a long double.
+  const std::int64_t count = whole(start) && whole(end) && whole(step)
+                                 ? steps_between(integer(start), integer(end), integer(step))
+                                 : steps_between(real(start), real(end), real(step));
+  (void)checked_numel({count});
   {
     Engine& engine = Engine::of(device);
     const std::lock_guard lock(engine.mutex());
     engine.refuse_in_capture("arange", "the host writes it, so make it before");
   }
-  (void)checked_numel({count});
-  const bool exact = whole(start) && whole(step);
-  const DType by = exact ? DType::i64 : DType::f64;
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
-  const Tensor index = from_host<std::int64_t>(positions, {count}, device, by);
-  return (index * full(Dims(), step, device, by) + full(Dims(), start, device, by)).to(type);
+  const DType by = whole(start) && whole(step) ? DType::i64 : DType::f64;
+  const auto elements = [&](const Tensor& positions) {
+    return (positions * full(Dims(), step, device, by) + full(Dims(), start, device, by)).to(type);
+  };
+  if (count <= kUploadedPositions) return elements(first_positions(count, device, by));
+  // Further positions are the first ones and a distance: the host's memory bounds nothing.
+  Tensor output = empty({count}, device, type);
+  const Tensor first = first_positions(kUploadedPositions, device, by);
+  for (std::int64_t at = 0; at < count; at += kUploadedPositions) {
+    const std::int64_t length = std::min(kUploadedPositions, count - at);
+    assign(narrow(output, 0, at, length), elements(narrow(first, 0, 0, length) + at));
+  }
+  return output;
 }
 
 }  // namespace forebay

@@ -150,3 +150,43 @@ TEST_CASE("ranges") {
   CHECK_THROWS_AS(arange(0, std::numeric_limits<double>::quiet_NaN(), 1, host.device, DType::f32),
                   ShapeError);
 }
+  CHECK(arange(3.0, 3.0, -1.0, host.device, DType::f32).numel() == 0);
+  // Less than a step, away from the end.
+  for (const DType type : {DType::f32, DType::i32}) {
+    CHECK(message_of<ShapeError>([&] { (void)arange(0.0, 1.0, -2.0, host.device, type); }) ==
+          "arange: the step does not lead from start to end");
+    CHECK_THROWS_AS(arange(1.0, 0.5, 2.0, host.device, type), ShapeError);
+    CHECK_THROWS_AS(arange(0.0, 1.0, 0.0, host.device, type), ShapeError);
+  }
+  const double infinite = std::numeric_limits<double>::infinity();
+  CHECK_THROWS_AS(arange(0, infinite, 1, host.device, DType::f32), ShapeError);
+  CHECK_THROWS_AS(arange(0.0, 1.0, infinite, host.device, DType::f32), ShapeError);
+
+TEST_CASE("ranges longer than the host uploads, and longer than fits") {
+  const Host host;
+  const std::int64_t count = (std::int64_t{1} << 21) + 3;
+  const auto whole = arange(7, 7 + 3 * count, 3, host.device, DType::i64).to_host<std::int64_t>();
+  const auto real =
+      arange(-1.0, -1.0 + 0.1 * (static_cast<double>(count) - 0.5), 0.1, host.device, DType::f64)
+          .to_host<double>();
+  REQUIRE(whole.size() == static_cast<std::size_t>(count));
+  REQUIRE(real.size() == static_cast<std::size_t>(count));
+  bool equal = true;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    equal = equal && whole[i] == 7 + 3 * static_cast<std::int64_t>(i) &&
+            real[i] == static_cast<double>(i) * 0.1 + -1.0;
+  }
+  CHECK(equal);
+  const auto ranges_to = [&](Scalar end) {
+    return [&host, end] { (void)arange(0, end, 1, host.device, DType::u8); };
+  };
+  for (const std::int64_t end : {std::int64_t{1} << 50, std::int64_t{1} << 60}) {
+    CHECK_THROWS_AS(ranges_to(end)(), OutOfMemory);
+    CHECK_THROWS_AS(ranges_to(static_cast<double>(end))(), OutOfMemory);
+  }
+  CHECK_THROWS_AS(ranges_to(std::numeric_limits<std::int64_t>::max())(), ShapeError);
+  CHECK_THROWS_AS(ranges_to(1e300)(), ShapeError);
+  CHECK_THROWS_AS(arange(std::numeric_limits<std::int64_t>::min(),
+                         std::numeric_limits<std::int64_t>::max(), 1, host.device, DType::u8),
+                  ShapeError);
+}
