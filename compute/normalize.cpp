@@ -52,6 +52,13 @@ bool is_column(const std::optional<Tensor>& part, const Tensor& x) {
                    part->shape()[0] == x.shape()[x.rank() - 1]);
 }
 
+// Else the result would have another shape than x.
+void require_to_broadcast(const char* what, const std::optional<Tensor>& part, const Tensor& x) {
+  if (!part || broadcast_shapes(part->shape(), x.shape()) == x.shape()) return;
+  throw ShapeError("layer_norm: " + std::string(what) + " of shape " + to_string(part->shape()) +
+                   " does not broadcast to " + to_string(x.shape()));
+}
+
 Tensor layer_norm_by_rows(const Tensor& x, const std::optional<Tensor>& weight,
                           const std::optional<Tensor>& bias, double eps) {
   std::vector<compute::NodeRef> inputs{x.node()};
@@ -97,6 +104,8 @@ Tensor layer_norm(const Tensor& x, int dimensions, const std::optional<Tensor>& 
     throw ShapeError("layer_norm over the last " + std::to_string(dimensions) + " dimensions of " +
                      std::string(to_string(x.dtype())) + " " + to_string(x.shape()));
   }
+  require_to_broadcast("a weight", weight, x);
+  require_to_broadcast("a bias", bias, x);
   if (dimensions == 1 && x.numel() != 0 && by_rows(x, rank - 1) && is_column(weight, x) &&
       is_column(bias, x)) {
     return layer_norm_by_rows(x, weight, bias, eps);

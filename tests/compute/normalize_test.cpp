@@ -85,6 +85,23 @@ TEST_CASE("layer_norm centres and scales its last dimensions") {
   CHECK_THROWS_AS(layer_norm(host.i32({1, 2})), ShapeError);
 }
 
+TEST_CASE("a weight or bias that would widen the result of layer_norm is refused") {
+  const Host host;
+  const Tensor x = host.f32({1, 2, 3});
+  const Tensor wide = ones({2, 3}, host.device);
+  CHECK(message_of<ShapeError>([&] { (void)layer_norm(x, 1, wide); }) ==
+        "layer_norm: a weight of shape [2, 3] does not broadcast to [3]");
+  CHECK(message_of<ShapeError>([&] { (void)layer_norm(x, 1, std::nullopt, wide); }) ==
+        "layer_norm: a bias of shape [2, 3] does not broadcast to [3]");
+  const std::string message =
+      message_of<ShapeError>([&] { (void)layer_norm(x, 1, ones({4}, host.device)); });
+  CHECK(contains(message, "[4]"));
+  CHECK(contains(message, "[3]"));
+  CHECK_THROWS_AS(layer_norm(zeros({0, 3}, host.device), 1, ones({2, 1, 3}, host.device)),
+                  ShapeError);
+  CHECK(layer_norm(wide, 1, x, ones({1}, host.device)).shape() == Dims{2, 3});
+}
+
 TEST_CASE("layer_norm with a weight of f64 has the same bits along rows and by operations") {
   const Host host;
   const Tensor x = host.f32(values(), {kRows, kColumns});

@@ -15,7 +15,7 @@ namespace forebay {
 /// The logarithm of that, exact where the softmax vanishes.
 [[nodiscard]] Tensor log_softmax(const Tensor& x, int axis = -1);
 /// (x - mean) / sqrt(var + eps) over the last `dimensions` dimensions, then times `weight` plus
-/// `bias`, where given; they broadcast to x. Reals, computed as in softmax.
+/// `bias`, where given; they broadcast to x (ShapeError). Reals, computed as in softmax.
 [[nodiscard]] Tensor layer_norm(const Tensor& x, int dimensions = 1,
                                 const std::optional<Tensor>& weight = std::nullopt,
                                 const std::optional<Tensor>& bias = std::nullopt,
