@@ -4,6 +4,7 @@
 
 #include "compute/fold.hpp"
 #include "compute/tensor_access.hpp"
+#include "forebay/compute/math.hpp"
 
 namespace forebay {
 namespace {
@@ -21,10 +22,9 @@ void require_elements(std::size_t given, const Dims& shape) {
   }
 }
 
-Op by_type(DType type, Op f32, Op f64) {
-  if (type == DType::f32) return f32;
-  if (type == DType::f64) return f64;
-  throw ShapeError("random numbers are f32 or f64, not " + std::string(to_string(type)));
+void require_real(const char* what, DType type) {
+  if (category_of(type) == Category::real) return;
+  throw ShapeError(std::string(what) + " has no form for " + std::string(to_string(type)));
 }
 
 Tensor random(Op op, const Dims& shape, std::uint64_t key, Device& device) {
@@ -95,11 +95,19 @@ FOREBAY_DTYPES(FOREBAY_DTYPE)
 #undef FOREBAY_DTYPE
 
 Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device, DType type) {
-  return random(by_type(type, Op::random_uniform, Op::random_uniform_f64), shape, key, device);
+  require_real("random_uniform", type);
+  if (type == DType::f64) return random(Op::random_uniform_f64, shape, key, device);
+  Tensor drawn = random(Op::random_uniform, shape, key, device);
+  if (type == DType::f32) return drawn;
+  // As many steps as the type tells apart below 1.
+  const float steps = type == DType::f16 ? 0x1p11F : 0x1p8F;
+  return (floor(std::move(drawn) * steps) * (1 / steps)).to(type);
 }
 
 Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device, DType type) {
-  return random(by_type(type, Op::random_normal, Op::random_normal_f64), shape, key, device);
+  require_real("random_normal", type);
+  if (type == DType::f64) return random(Op::random_normal_f64, shape, key, device);
+  return random(Op::random_normal, shape, key, device).to(type);
 }
 
 }  // namespace forebay

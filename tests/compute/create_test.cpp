@@ -147,3 +147,30 @@ TEST_CASE("random numbers have the moments of their distributions") {
   const std::set<float> distinct(values.begin(), values.begin() + 1000);
   CHECK(distinct.size() > 990);
 }
+
+TEST_CASE("f16 and bf16 are drawn in f32, uniform ones never up to 1") {
+  const Host host;
+  const std::int64_t n = 200'000;
+  const auto single = random_uniform({n}, 7, host.device).to_host<float>();
+  for (const auto& [type, steps] :
+       {std::pair{DType::f16, 0x1p11F}, std::pair{DType::bf16, 0x1p8F}}) {
+    INFO(to_string(type));
+    const Tensor uniform = random_uniform({n}, 7, host.device, type);
+    CHECK(uniform.dtype() == type);
+    const auto values = uniform.to(DType::f32).to_host<float>();
+    bool cut = true;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      cut = cut && values[i] == std::floor(single[i] * steps) / steps;
+    }
+    CHECK(cut);
+    CHECK(*std::max_element(values.begin(), values.end()) == 1 - 1 / steps);
+    CHECK(*std::max_element(single.begin(), single.end()) > 1 - 0.5F / steps);
+    const Tensor normal = random_normal({n}, 7, host.device, type);
+    CHECK(normal.dtype() == type);
+    CHECK(normal.to(DType::f32).to_host<float>() ==
+          random_normal({n}, 7, host.device).to(type).to(DType::f32).to_host<float>());
+  }
+  CHECK(message_of<ShapeError>([&] { (void)random_uniform({2}, 1, host.device, DType::i32); }) ==
+        "random_uniform has no form for i32");
+  CHECK_THROWS_AS(random_normal({2}, 1, host.device, DType::boolean), ShapeError);
+}

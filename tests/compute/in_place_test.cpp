@@ -196,6 +196,10 @@ TEST_CASE("a result of another type is stored in the target's alone") {
   const Host host;
   const Tensor narrow = from_host<float>(std::vector<float>{1, 2, 3}, {3}, host.device, DType::f16);
   const Tensor update = host.f32({0.25F, 0.5F, 1});
+  const Tensor narrow = zeros({5}, host.device, DType::bf16);
+  uniform_(narrow, 42);
+  CHECK(narrow.to(DType::f32).to_host<float>() ==
+        random_uniform({5}, 42, host.device, DType::bf16).to(DType::f32).to_host<float>());
   narrow.eval();
   const auto taken = [&] { return host.device.pool().stats().allocations.total; };
   const std::uint64_t before = taken();

@@ -85,7 +85,7 @@ void fill_(const Tensor& target, Scalar value);
 void masked_fill_(const Tensor& target, const Tensor& mask, Scalar value);
 /// The elements of `value`, broadcast.
 void copy_(const Tensor& target, const Tensor& value);
-/// The numbers of `random_uniform` and `random_normal` with `key`. ShapeError unless f32 or f64.
+/// The numbers of `random_uniform` and `random_normal` with `key`. ShapeError unless real.
 void uniform_(const Tensor& target, std::uint64_t key);
 void normal_(const Tensor& target, std::uint64_t key);
 

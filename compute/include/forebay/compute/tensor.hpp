@@ -188,10 +188,12 @@ requires is_element<T>
                                                  const Dims& shape, Device& device,
                                                  DType type = dtype_of<T>);
 /// Philox 4x32-10 with `key` and the element's index as counter: the same numbers on every device.
-/// Uniform in [0, 1): multiples of 2^-24, in f64 of 2^-53. ShapeError for other types.
+/// Uniform in [0, 1): multiples of 2^-24, in f64 of 2^-53. In f16 and bf16 the numbers of f32 cut
+/// down to multiples of 2^-11 and 2^-8, so that none rounds up to 1. ShapeError unless real.
 [[nodiscard]] Tensor random_uniform(const Dims& shape, std::uint64_t key, Device& device,
                                     DType type = DType::f32);
-/// Standard normal by Box and Muller's formula from two uniform numbers of the same counter.
+/// Standard normal by Box and Muller's formula from two uniform numbers of the same counter. In f16
+/// and bf16 the numbers of f32, rounded. ShapeError unless real.
 [[nodiscard]] Tensor random_normal(const Dims& shape, std::uint64_t key, Device& device,
                                    DType type = DType::f32);
 
