@@ -23,17 +23,18 @@ static_assert(kMaxRank <= 8 * sizeof(ReducedDims));
 bool is_reduced(ReducedDims dims, std::size_t d) { return ((dims >> d) & 1U) != 0; }
 
 ReducedDims checked_axes(std::span<const int> axes, const Dims& shape, const char* what) {
-  if (axes.empty()) return static_cast<ReducedDims>((1U << shape.size()) - 1);
+  const auto all = static_cast<ReducedDims>((1U << shape.size()) - 1);
+  if (axes.empty()) return all;
   ReducedDims dims = 0;
   for (const int given : axes) {
-    const int axis = compute::checked_axis(given, shape, what);
+    const int axis = compute::checked_reduced_axis(given, shape, what);
     if (is_reduced(dims, static_cast<std::size_t>(axis))) {
       throw ShapeError(std::string(what) + ": axis " + std::to_string(axis) +
                        " is given twice for shape " + to_string(shape));
     }
     dims |= static_cast<ReducedDims>(1U << axis);
   }
-  return dims;
+  return dims & all;
 }
 
 // As they are given, from the first on.
@@ -112,6 +113,11 @@ Tensor reduce(ReduceOp op, const Tensor& input, std::span<const int> axes, bool 
   return output;
 }
 
+// The axes, checked under the name of a function that is put together from other reductions.
+std::vector<int> sorted_axes(std::span<const int> axes, const Tensor& input, const char* what) {
+  return axes_of(checked_axes(axes, input.shape(), what));
+}
+
 // Elements of `shape` behind one result.
 std::int64_t elements_of_result(const Dims& shape, ReducedDims dims) {
   std::int64_t count = 1;
@@ -160,13 +166,15 @@ FOREBAY_REDUCTION(argmax)
 #undef FOREBAY_REDUCTION
 
 Tensor Tensor::any(std::span<const int> axes, bool keepdim) const {
+  const std::vector<int> sorted = sorted_axes(axes, *this, "any");
   // Of nothing there is none; numbers join as booleans by or.
-  if (numel() == 0) return greater(to(DType::boolean).sum(axes, keepdim), 0);
-  return reduce(ReduceOp::max, to(DType::boolean), axes, keepdim, 1);
+  if (numel() == 0) return greater(to(DType::boolean).sum(sorted, keepdim), 0);
+  return reduce(ReduceOp::max, to(DType::boolean), sorted, keepdim, 1);
 }
 Tensor Tensor::all(std::span<const int> axes, bool keepdim) const {
-  if (numel() == 0) return greater(to(DType::boolean).prod(axes, keepdim), 0);
-  return reduce(ReduceOp::min, to(DType::boolean), axes, keepdim, 1);
+  const std::vector<int> sorted = sorted_axes(axes, *this, "all");
+  if (numel() == 0) return greater(to(DType::boolean).prod(sorted, keepdim), 0);
+  return reduce(ReduceOp::min, to(DType::boolean), sorted, keepdim, 1);
 }
 
 Tensor Tensor::var(std::span<const int> axes, bool unbiased, bool keepdim) const {
@@ -188,8 +196,9 @@ Tensor Tensor::norm(std::span<const int> axes, bool keepdim) const {
     throw ShapeError("norm has no form for " + std::string(to_string(dtype())) + " " +
                      to_string(shape()));
   }
+  const std::vector<int> sorted = sorted_axes(axes, *this, "norm");
   const Tensor wide = widened(*this);
-  return sqrt(squared(wide).sum(axes, keepdim)).to(dtype());
+  return sqrt(squared(wide).sum(sorted, keepdim)).to(dtype());
 }
 
 }  // namespace forebay

@@ -45,4 +45,10 @@ inline void record(const ActionRecord& record, Tensor& output) {
   return axis < 0 ? axis + rank : axis;
 }
 
+/// The same for what is reduced along it, where a tensor without dimensions has an axis 0 too.
+[[nodiscard]] inline int checked_reduced_axis(int axis, const Dims& shape, const char* what) {
+  if (shape.empty() && (axis == 0 || axis == -1)) return 0;
+  return checked_axis(axis, shape, what);
+}
+
 }  // namespace forebay::compute

@@ -59,6 +59,19 @@ TEST_CASE("softmax neither overflows nor needs a real type") {
   CHECK_THROWS_AS(softmax(host.f32({1}), 1), ShapeError);
 }
 
+TEST_CASE("a softmax without dimensions has an axis all the same, 0 or -1") {
+  const Host host;
+  const Tensor one = host.f32({7}, Dims());
+  for (const int axis : {0, -1}) {
+    CHECK(softmax(one, axis).shape() == Dims());
+    CHECK(softmax(one, axis).item() == 1);
+    CHECK(log_softmax(one, axis).item() == 0);
+  }
+  CHECK(message_of<ShapeError>([&] { (void)softmax(one, 1); }) ==
+        "softmax: axis 1 is not in shape []");
+  CHECK_THROWS_AS(log_softmax(one, -2), ShapeError);
+}
+
 TEST_CASE("layer_norm centres and scales its last dimensions") {
   const Host host;
   const auto x = values();

@@ -1,3 +1,4 @@
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -65,6 +66,23 @@ bool close(const std::vector<float>& result, const Reference& expected, double s
     }
   }
   return true;
+}
+
+// Every reduction of `t`, by the name that its messages begin with.
+using OverAxes = std::pair<const char*, std::function<void(const std::vector<int>&)>>;
+std::vector<OverAxes> over_any_axes(const Tensor& t) {
+  using Axes = const std::vector<int>&;
+  return {{"sum", [t](Axes axes) { (void)t.sum(axes); }},
+          {"mean", [t](Axes axes) { (void)t.mean(axes); }},
+          {"prod", [t](Axes axes) { (void)t.prod(axes); }},
+          {"min", [t](Axes axes) { (void)t.min(axes); }},
+          {"max", [t](Axes axes) { (void)t.max(axes); }},
+          {"argmin", [t](Axes axes) { (void)t.argmin(axes); }},
+          {"argmax", [t](Axes axes) { (void)t.argmax(axes); }},
+          {"any", [t](Axes axes) { (void)t.any(axes); }},
+          {"all", [t](Axes axes) { (void)t.all(axes); }},
+          {"var", [t](Axes axes) { (void)t.var(axes); }},
+          {"norm", [t](Axes axes) { (void)t.norm(axes); }}};
 }
 
 }  // namespace
@@ -298,5 +316,38 @@ TEST_CASE("axes are checked") {
   CHECK(contains(message_of<ShapeError>(over({0, -2})), "twice"));
   const std::vector<int> last{-1};
   CHECK(t.sum(last).to_host<float>() == std::vector<float>{3, 12});
-  CHECK_THROWS_AS(host.f32({1}, Dims()).sum(last), ShapeError);
+  for (const auto& [name, call] : over_any_axes(t)) {
+    CHECK(message_of<ShapeError>([&, &f = call] { f({2}); }) ==
+          std::string(name) + ": axis 2 is not in shape [2, 3]");
+    CHECK(message_of<ShapeError>([&, &f = call] {
+            f({1, -1});
+          }) == std::string(name) + ": axis 1 is given twice for shape [2, 3]");
+  }
+}
+
+TEST_CASE("without dimensions there is an axis all the same, 0 or -1") {
+  const Host host;
+  const Tensor one = host.f32({3}, Dims());
+  for (const int axis : {0, -1}) {
+    const std::vector<int> axes{axis};
+    for (const bool keepdim : {false, true}) {
+      CHECK(one.sum(axes, keepdim).shape() == Dims());
+      CHECK(one.sum(axes, keepdim).item() == 3);
+      CHECK(one.mean(axes, keepdim).item() == 3);
+      CHECK(one.prod(axes, keepdim).item() == 3);
+      CHECK(one.max(axes, keepdim).item() == 3);
+      CHECK(one.argmin(axes, keepdim).item<std::int64_t>() == 0);
+      CHECK(one.any(axes, keepdim).item<bool>());
+      CHECK(one.all(axes, keepdim).item<bool>());
+      CHECK(one.norm(axes, keepdim).item() == 3);
+      CHECK(one.var(axes, false, keepdim).item() == 0);
+      CHECK(std::isnan(one.var(axes, true, keepdim).item()));
+    }
+  }
+  for (const auto& [name, call] : over_any_axes(one)) {
+    CHECK(message_of<ShapeError>([&, &f = call] { f({1}); }) ==
+          std::string(name) + ": axis 1 is not in shape []");
+    CHECK_THROWS_AS(call({-2}), ShapeError);
+    CHECK_THROWS_AS(call({0, -1}), ShapeError);
+  }
 }

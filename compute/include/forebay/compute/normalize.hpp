@@ -10,7 +10,8 @@
 namespace forebay {
 
 /// e^x over its sum along `axis`, without overflow. Integers become f32; f16 and bf16 are computed
-/// in f32 and rounded at the end. ShapeError for an axis that is not there.
+/// in f32 and rounded at the end. ShapeError for an axis that is not there; without dimensions 0
+/// and -1 are.
 [[nodiscard]] Tensor softmax(const Tensor& x, int axis = -1);
 /// The logarithm of that, exact where the softmax vanishes.
 [[nodiscard]] Tensor log_softmax(const Tensor& x, int axis = -1);

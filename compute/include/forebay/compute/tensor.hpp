@@ -121,8 +121,9 @@ class Tensor {
   /// do not fit; a boolean is whether the number is not 0; reals are rounded to the nearest.
   [[nodiscard]] Tensor to(DType type) const;
 
-  /// Over the given axes (negative from the end), all without any. Sums of integers and booleans
-  /// are i64, modulo 2^64; mean needs a real type (ShapeError).
+  /// Over the given axes (negative from the end), all without any; of no dimensions there are axes
+  /// 0 and -1 all the same. Sums of integers and booleans are i64, modulo 2^64; mean needs a real
+  /// type (ShapeError).
   [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) const&;
   [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) &&;
   [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) const&;
