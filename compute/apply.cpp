@@ -46,7 +46,36 @@ DType at_least_real(DType type, bool real) {
   return real && category_of(type) != Category::real ? kDefaultReal : type;
 }
 
+// An operation on a tensor and a number: in which type, and which number.
+struct Beside {
+  DType type;
+  Scalar number;
+};
+
+Beside beside(Op op, const Tensor& tensor, Scalar number, bool real) {
+  Promotion promotion;
+  promotion.add(tensor);
+  promotion.add(number);
+  const DType type = at_least_real(promotion.result(), real);
+  // What a comparison or the lesser of two is does not wrap.
+  if (kind_of(op) == OpKind::compare && !holds(type, number)) return {DType::i64, number};
+  if (op == Op::min || op == Op::max) return {type, within(number, type)};
+  return {type, number};
+}
+
 }  // namespace
+
+bool holds(DType type, Scalar number) {
+  if (number.type() != DType::i64 || category_of(type) != Category::integer) return true;
+  const std::uint64_t cast = fold_cast({DType::i64, number.bits()}, type);
+  return fold_cast({type, cast}, DType::i64) == number.bits();
+}
+
+Scalar within(Scalar number, DType type) {
+  if (holds(type, number)) return number;
+  // Reals saturate when they are cast.
+  return static_cast<double>(static_cast<std::int64_t>(number.bits()));
+}
 
 Tensor constant_of(Scalar number, DType type, Engine& engine) {
   // The usual case needs no loop.
@@ -96,30 +125,24 @@ Tensor apply_2(Op op, Tensor a, Tensor b, bool real) {
 }
 
 Tensor apply_2(Op op, Tensor a, Scalar b, bool real) {
-  Promotion promotion;
-  promotion.add(a);
-  promotion.add(b);
-  const DType type = at_least_real(promotion.result(), real);
+  const Beside with = beside(op, a, b, real);
   Engine& engine = engine_of(a);
   // Once for both nodes, but not while autograd's hook is called.
   std::unique_lock lock(engine.mutex(), std::defer_lock);
   if (a.autograd() == nullptr) lock.lock();
-  Tensor number = constant_of(b, type, engine);
+  Tensor number = constant_of(with.number, with.type, engine);
   std::array<Tensor, 2> inputs{std::move(a), std::move(number)};
-  return apply(op, type, inputs);
+  return apply(op, with.type, inputs);
 }
 
 Tensor apply_2(Op op, Scalar a, Tensor b, bool real) {
-  Promotion promotion;
-  promotion.add(a);
-  promotion.add(b);
-  const DType type = at_least_real(promotion.result(), real);
+  const Beside with = beside(op, b, a, real);
   Engine& engine = engine_of(b);
   std::unique_lock lock(engine.mutex(), std::defer_lock);
   if (b.autograd() == nullptr) lock.lock();
-  Tensor number = constant_of(a, type, engine);
+  Tensor number = constant_of(with.number, with.type, engine);
   std::array<Tensor, 2> inputs{std::move(number), std::move(b)};
-  return apply(op, type, inputs);
+  return apply(op, with.type, inputs);
 }
 
 }  // namespace forebay::compute

@@ -9,6 +9,12 @@
 
 namespace forebay::compute {
 
+/// Whether `type` holds the number, or takes part in it only by rounding: false for integers beyond
+/// a type of integers.
+[[nodiscard]] bool holds(DType type, Scalar number);
+/// The number itself, or where `type` does not hold it, one that is cast to the nearer end of it.
+[[nodiscard]] Scalar within(Scalar number, DType type);
+
 /// `number` as a tensor without dimensions of `type` on the engine's device.
 [[nodiscard]] Tensor constant_of(Scalar number, DType type, Engine& engine);
 

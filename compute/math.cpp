@@ -10,6 +10,7 @@ using compute::apply_2;
 using compute::constant_of;
 using compute::Op;
 using compute::Promotion;
+using compute::within;
 
 #define FOREBAY_REAL(name) \
   Tensor name(Tensor a) { return apply_1(Op::name, std::move(a), true); }
@@ -108,8 +109,8 @@ Tensor clamp(Tensor a, Scalar low, Scalar high) {
   promotion.add(high);
   const DType type = promotion.result();
   compute::Engine& engine = compute::engine_of(a);
-  std::array<Tensor, 3> inputs{Tensor(), constant_of(low, type, engine),
-                               constant_of(high, type, engine)};
+  std::array<Tensor, 3> inputs{Tensor(), constant_of(within(low, type), type, engine),
+                               constant_of(within(high, type), type, engine)};
   inputs[0] = std::move(a);
   return compute::apply(Op::clamp, type, inputs);
 }

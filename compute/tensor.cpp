@@ -28,6 +28,10 @@ std::string describe(const Tensor& tensor) {
 
 }  // namespace
 
+void Scalar::throw_beyond_i64(std::uint64_t value) {
+  throw ShapeError("the number " + std::to_string(value) + " does not fit into i64");
+}
+
 const Dims& Tensor::shape() const { return compute::node_of(*this)->shape; }
 std::int64_t Tensor::numel() const { return compute::node_of(*this)->numel; }
 DType Tensor::dtype() const { return compute::node_of(*this)->type; }

@@ -1,5 +1,8 @@
 #include "compute/apply.hpp"
 
+#include <functional>
+
+#include "forebay/compute/math.hpp"
 #include "tests/compute/all_types.hpp"
 #include "tests/compute/support.hpp"
 
@@ -83,4 +86,61 @@ TEST_CASE("devices do not mix") {
   CHECK(contains(
       message_of<ShapeError>([&] { (void)(of(host, DType::f32) + of(other, DType::f32)); }),
       "add: one tensor is on"));
+}
+
+TEST_CASE("integers are compared with numbers that their type cannot hold as they are") {
+  const Host host;
+  constexpr std::int64_t kNumbers[] = {
+      -(std::int64_t{1} << 40), -2147483649, -1,       0, 44, 255, 256, 300, 2147483648,
+      std::int64_t{1} << 40,    INT64_MAX,   INT64_MIN};
+  for (const DType type : {DType::u8, DType::i32, DType::i64}) {
+    const std::vector<std::int64_t> values{0, 44, 255};
+    const Tensor x = from_host<std::int64_t>(values, {3}, host.device, type);
+    const Tensor constant = full({3}, 44, host.device, type);
+    for (const std::int64_t n : kNumbers) {
+      INFO(to_string(type) << " and " << n);
+      const auto check = [&](const Tensor& result, auto&& compares) {
+        const std::vector<bool> got = result.to_host<bool>();
+        for (std::size_t i = 0; i < 3; ++i) CHECK(got[i] == compares(values[i], n));
+      };
+      check(equal(x, n), std::equal_to<>());
+      check(not_equal(x, n), std::not_equal_to<>());
+      check(less(x, n), std::less<>());
+      check(less_equal(x, n), std::less_equal<>());
+      check(greater(x, n), std::greater<>());
+      check(greater_equal(x, n), std::greater_equal<>());
+      CHECK(less(constant, n).to_host<bool>()[1] == (44 < n));
+    }
+  }
+}
+
+TEST_CASE("bounds that a type of integers cannot hold are its ends") {
+  const Host host;
+  using U = std::vector<std::uint8_t>;
+  const Tensor x = from_host<std::uint8_t>(U{0, 44, 255}, {3}, host.device);
+  CHECK(clamp(x, 0, 300).to_host<std::uint8_t>() == U{0, 44, 255});
+  CHECK(clamp(x, -300, 100).to_host<std::uint8_t>() == U{0, 44, 100});
+  CHECK(clamp(x, 300, 400).to_host<std::uint8_t>() == U{255, 255, 255});
+  CHECK(minimum(x, 300).to_host<std::uint8_t>() == U{0, 44, 255});
+  CHECK(minimum(x, -1).to_host<std::uint8_t>() == U{0, 0, 0});
+  CHECK(maximum(x, 300).to_host<std::uint8_t>() == U{255, 255, 255});
+  CHECK(maximum(x, -1).to_host<std::uint8_t>() == U{0, 44, 255});
+  const std::vector<std::int32_t> ends{INT32_MIN, 0, INT32_MAX};
+  const Tensor wide = host.i32(ends);
+  CHECK(clamp(wide, std::int64_t{INT32_MIN} - 1, std::int64_t{INT32_MAX} + 1)
+            .to_host<std::int32_t>() == ends);
+  CHECK(maximum(wide, INT64_MIN).to_host<std::int32_t>() == ends);
+  CHECK(minimum(wide, INT64_MAX).to_host<std::int32_t>() == ends);
+  CHECK(minimum(wide.to(DType::i64), INT64_MAX).dtype() == DType::i64);
+  // Arithmetic wraps as before.
+  CHECK((x + 300).to_host<std::uint8_t>() == U{44, 88, 43});
+}
+
+TEST_CASE("a number that i64 does not hold is refused") {
+  const Host host;
+  const std::uint64_t most = std::uint64_t{1} << 63;
+  CHECK(message_of<ShapeError>([&] { (void)(of(host, DType::i64) + most); }) ==
+        "the number 9223372036854775808 does not fit into i64");
+  CHECK((of(host, DType::i64) + (most - 1) - INT64_MAX).to_host<std::int64_t>()[0] == 1);
+  static_assert(noexcept(Scalar(std::int64_t{1}))&& noexcept(Scalar(1U))&& noexcept(Scalar(1.0)));
 }

@@ -53,11 +53,13 @@ namespace forebay {
 [[nodiscard]] Tensor pow(Scalar a, Tensor b);
 /// a b + c, rounded once. ShapeError for booleans.
 [[nodiscard]] Tensor fma(Tensor a, Tensor b, Tensor c);
-/// min(max(a, low), high). NaN in any of them gives NaN. ShapeError for booleans.
+/// min(max(a, low), high). NaN in any of them gives NaN. An integer that the type of integers
+/// cannot hold bounds them as the end of the type does. ShapeError for booleans.
 [[nodiscard]] Tensor clamp(Tensor a, Tensor low, Tensor high);
 [[nodiscard]] Tensor clamp(Tensor a, Scalar low, Scalar high);
 
-// Comparisons in the promoted type give booleans; with NaN all are false but not_equal.
+// Comparisons in the promoted type give booleans; with NaN all are false but not_equal. Integers
+// are compared as they are with an integer that their type cannot hold.
 [[nodiscard]] Tensor not_equal(Tensor a, Tensor b);
 [[nodiscard]] Tensor not_equal(Tensor a, Scalar b);
 [[nodiscard]] Tensor less(Tensor a, Tensor b);

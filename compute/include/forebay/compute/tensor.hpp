@@ -48,14 +48,21 @@ class NodeRef {
 /// a tensor of the same or a higher category it takes the tensor's type; else the result is i64 for
 /// an integer, f32 for a real one.
 class Scalar {
+  template <typename T>
+  static constexpr bool kBeyondI64 = std::is_unsigned_v<T> && sizeof(T) >= sizeof(std::int64_t);
+
  public:
+  /// ShapeError for an integer that i64 does not hold.
   template <typename T>
   requires std::is_arithmetic_v<T>
-  constexpr Scalar(T value) noexcept {  // NOLINT(google-explicit-constructor)
+  constexpr Scalar(T value) noexcept(!kBeyondI64<T>) {  // NOLINT(google-explicit-constructor)
     if constexpr (std::is_same_v<T, bool>) {
       type_ = DType::boolean;
       bits_ = value ? 1 : 0;
     } else if constexpr (std::is_integral_v<T>) {
+      if constexpr (kBeyondI64<T>) {
+        if (value > static_cast<T>(INT64_MAX)) throw_beyond_i64(value);
+      }
       type_ = DType::i64;
       bits_ = static_cast<std::uint64_t>(value);
     } else {
@@ -67,6 +74,8 @@ class Scalar {
   [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
 
  private:
+  [[noreturn]] static void throw_beyond_i64(std::uint64_t value);
+
   DType type_ = DType::f64;
   std::uint64_t bits_ = 0;
 };
@@ -220,7 +229,8 @@ requires is_element<T>
 [[nodiscard]] Tensor exp(Tensor a);
 [[nodiscard]] Tensor log(Tensor a);   ///< -inf at 0, NaN below
 [[nodiscard]] Tensor sqrt(Tensor a);  ///< correctly rounded
-// All types.
+// All types. An integer beside integers is compared as it is, also where their type cannot hold it;
+// what minimum and maximum would give of it then is the end of the type.
 [[nodiscard]] Tensor minimum(Tensor a, Tensor b);  ///< NaN if either is
 [[nodiscard]] Tensor minimum(Tensor a, Scalar b);
 [[nodiscard]] Tensor maximum(Tensor a, Tensor b);
