@@ -31,7 +31,13 @@ Dims common_shape(Op op, std::span<const Tensor> inputs) {
       throw ShapeError(std::string(to_string(op)) + ": one tensor is on " + device.id() +
                        ", another on " + input.device().id());
     }
-    shape = broadcast_shapes(shape, input.shape());
+    try {
+      shape = broadcast_shapes(shape, input.shape());
+    } catch (const ShapeError&) {
+      // Of three operands it would name a shape that nobody gave.
+      throw ShapeError(std::string(to_string(op)) +
+                       ": shapes do not broadcast: " + describe(inputs));
+    }
   }
   return shape;
 }

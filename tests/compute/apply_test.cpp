@@ -144,3 +144,19 @@ TEST_CASE("a number that i64 does not hold is refused") {
   CHECK((of(host, DType::i64) + (most - 1) - INT64_MAX).to_host<std::int64_t>()[0] == 1);
   static_assert(noexcept(Scalar(std::int64_t{1}))&& noexcept(Scalar(1U))&& noexcept(Scalar(1.0)));
 }
+
+TEST_CASE("operands that do not broadcast are named as they were given") {
+  const Host host;
+  const Tensor column = of(host, DType::f32, {2, 1});
+  const Tensor row = of(host, DType::f32, {1, 3});
+  const Tensor odd = of(host, DType::i32, {4});
+  const auto message = [](auto&& call) { return message_of<ShapeError>([&] { (void)call(); }); };
+  CHECK(message([&] { return fma(column, row, odd); }) ==
+        "fma: shapes do not broadcast: f32 [2, 1] and f32 [1, 3] and i32 [4]");
+  CHECK(message([&] { return clamp(column, row, odd); }) ==
+        "clamp: shapes do not broadcast: f32 [2, 1] and f32 [1, 3] and i32 [4]");
+  CHECK(message([&] { return where(odd, row, column); }) ==
+        "select: shapes do not broadcast: i32 [4] and f32 [1, 3] and f32 [2, 1]");
+  CHECK(message([&] { return row + odd; }) ==
+        "add: shapes do not broadcast: f32 [1, 3] and i32 [4]");
+}
