@@ -44,6 +44,26 @@ Tensor where(Tensor condition, Tensor a, Tensor b) {
   return compute::apply(Op::select, promotion.result(), inputs);
 }
 
+Tensor where(Tensor condition, Tensor a, Scalar b) {
+  compute::Promotion promotion;
+  promotion.add(a);
+  promotion.add(b);
+  const DType type = promotion.result();
+  Tensor number = compute::constant_of(b, type, compute::engine_of(a));
+  std::array<Tensor, 3> inputs{std::move(condition), std::move(a), std::move(number)};
+  return compute::apply(Op::select, type, inputs);
+}
+
+Tensor where(Tensor condition, Scalar a, Tensor b) {
+  compute::Promotion promotion;
+  promotion.add(a);
+  promotion.add(b);
+  const DType type = promotion.result();
+  Tensor number = compute::constant_of(a, type, compute::engine_of(b));
+  std::array<Tensor, 3> inputs{std::move(condition), std::move(number), std::move(b)};
+  return compute::apply(Op::select, type, inputs);
+}
+
 Tensor Tensor::to(DType type) const {
   if (dtype() == type) return *this;
   Tensor input = *this;

@@ -80,6 +80,8 @@ FOREBAY_BINARY(operator&, Op::bit_and)
 FOREBAY_BINARY(operator|, Op::bit_or)
 FOREBAY_BINARY(operator^, Op::bit_xor)
 #undef FOREBAY_BINARY
+Tensor floor_divide(Scalar a, Tensor b) { return apply_2(Op::floor_div, a, std::move(b)); }
+Tensor remainder(Scalar a, Tensor b) { return apply_2(Op::remainder, a, std::move(b)); }
 Tensor pow(Scalar a, Tensor b) { return apply_2(Op::pow, a, std::move(b)); }
 Tensor operator~(Tensor a) { return apply_1(Op::bit_not, std::move(a)); }
 

@@ -146,6 +146,28 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis) {
   return pieces;
 }
 
+std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> lengths, int axis) {
+  axis = checked_axis(axis, x.shape(), "split");
+  std::int64_t rest = x.shape()[static_cast<std::size_t>(axis)];
+  for (const std::int64_t length : lengths) {
+    if (length < 0 || length > rest) {
+      throw_part("split", x, axis,
+                 "no piece of " + std::to_string(length) + " in the last " + std::to_string(rest));
+    }
+    rest -= length;
+  }
+  if (rest != 0) {
+    throw_part("split", x, axis, "the last " + std::to_string(rest) + " are left over");
+  }
+  std::vector<Tensor> pieces;
+  std::int64_t at = 0;
+  for (const std::int64_t length : lengths) {
+    pieces.push_back(part("split", x, axis, at, length, 1));
+    at += length;
+  }
+  return pieces;
+}
+
 Tensor cat(std::span<const Tensor> tensors, int axis) {
   if (tensors.empty()) throw ShapeError("cat of no tensors");
   const Tensor& first = tensors.front();

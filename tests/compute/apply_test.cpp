@@ -145,6 +145,18 @@ TEST_CASE("a number that i64 does not hold is refused") {
   static_assert(noexcept(Scalar(std::int64_t{1}))&& noexcept(Scalar(1U))&& noexcept(Scalar(1.0)));
 }
 
+TEST_CASE("a number of the condition's other side") {
+  const Host host;
+  const Tensor condition = host.i32({1, 0, 2});
+  const Tensor x = host.i32({10, 20, 30});
+  using I = std::vector<std::int32_t>;
+  CHECK(where(condition, x, -1).to_host<std::int32_t>() == I{10, -1, 30});
+  CHECK(where(condition, -1, x).to_host<std::int32_t>() == I{-1, 20, -1});
+  CHECK(where(condition, x, 0.5).to_host<float>() == std::vector<float>{10, 0.5F, 30});
+  CHECK(where(condition, 0.5, x.to(DType::f16)).dtype() == DType::f16);
+  CHECK(where(condition.reshape({3, 1}), x, true).shape() == Dims{3, 3});
+}
+
 TEST_CASE("operands that do not broadcast are named as they were given") {
   const Host host;
   const Tensor column = of(host, DType::f32, {2, 1});

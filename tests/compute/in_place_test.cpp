@@ -93,13 +93,19 @@ TEST_CASE("functions of two operands write what they give") {
       {&minimum, &minimum_},
       {&maximum, &maximum_},
       {&atan2, &atan2_},
+      {&equal, &equal_},
+      {&not_equal, &not_equal_},
+      {&less, &less_},
+      {&less_equal, &less_equal_},
+      {&greater, &greater_},
+      {&greater_equal, &greater_equal_},
   };
   const Tensor others = host.f32(kOthers);
   for (std::size_t i = 0; i < std::size(functions); ++i) {
     INFO("function " << i);
     const auto& [function, in_place] = functions[i];
     CHECK(written<float>(host, kReals, [&](const Tensor& t) { in_place(t, others); }) ==
-          function(host.f32(kReals), others).to_host<float>());
+          function(host.f32(kReals), others).to(DType::f32).to_host<float>());
   }
   const WithScalar with_scalar[] = {
       {&forebay::operator+, &add_},
@@ -111,12 +117,18 @@ TEST_CASE("functions of two operands write what they give") {
       {&pow, &pow_},
       {&minimum, &minimum_},
       {&maximum, &maximum_},
+      {&equal, &equal_},
+      {&not_equal, &not_equal_},
+      {&less, &less_},
+      {&less_equal, &less_equal_},
+      {&greater, &greater_},
+      {&greater_equal, &greater_equal_},
   };
   for (std::size_t i = 0; i < std::size(with_scalar); ++i) {
     INFO("function " << i);
     const auto& [function, in_place] = with_scalar[i];
-    CHECK(written<float>(host, kReals, [&](const Tensor& t) { in_place(t, 0.3); }) ==
-          function(host.f32(kReals), 0.3).to_host<float>());
+    CHECK(written<float>(host, kReals, [&](const Tensor& t) { in_place(t, 0.5); }) ==
+          function(host.f32(kReals), 0.5).to(DType::f32).to_host<float>());
   }
 }
 
@@ -149,6 +161,21 @@ TEST_CASE("integers in place follow Python's division and stay integers") {
         std::vector<std::int32_t>{6, 0, 0, 4, 6});
 }
 
+TEST_CASE("comparisons leave 1 and 0 in the target's type") {
+  const Host host;
+  using I = std::vector<std::int32_t>;
+  CHECK(written<std::int32_t>(host, kIntegers, [](const Tensor& t) { less_(t, 7); }) ==
+        I{0, 1, 1, 0, 1});
+  CHECK(written<std::int32_t>(host, kIntegers, [](const Tensor& t) { less_(t, 7.5); }) ==
+        I{1, 1, 1, 0, 1});
+  CHECK(written<std::uint8_t>(host, {0, 44, 255}, [](const Tensor& t) {
+          greater_equal_(t, 300);
+        }) == std::vector<std::uint8_t>{0, 0, 0});
+  CHECK(written<float>(host, {1, kNan, 3}, [](const Tensor& t) { not_equal_(t, t); }) ==
+        std::vector<float>{0, 1, 0});
+  CHECK_THROWS_AS(equal_(host.i32({1, 2}), host.i32({1, 2, 3})), ShapeError);
+}
+
 TEST_CASE("three operands, masks, numbers and copies in place") {
   const Host host;
   const Tensor b = host.f32(kOthers);
@@ -169,6 +196,10 @@ TEST_CASE("three operands, masks, numbers and copies in place") {
         random_uniform({5}, 42, host.device).to_host<float>());
   CHECK(written<float>(host, kReals, [](const Tensor& t) { normal_(t, 42); }) ==
         random_normal({5}, 42, host.device).to_host<float>());
+  const Tensor narrow = zeros({5}, host.device, DType::bf16);
+  uniform_(narrow, 42);
+  CHECK(narrow.to(DType::f32).to_host<float>() ==
+        random_uniform({5}, 42, host.device, DType::bf16).to(DType::f32).to_host<float>());
 }
 
 TEST_CASE("what does not fit into the target is refused, and the target stays") {
@@ -196,10 +227,6 @@ TEST_CASE("a result of another type is stored in the target's alone") {
   const Host host;
   const Tensor narrow = from_host<float>(std::vector<float>{1, 2, 3}, {3}, host.device, DType::f16);
   const Tensor update = host.f32({0.25F, 0.5F, 1});
-  const Tensor narrow = zeros({5}, host.device, DType::bf16);
-  uniform_(narrow, 42);
-  CHECK(narrow.to(DType::f32).to_host<float>() ==
-        random_uniform({5}, 42, host.device, DType::bf16).to(DType::f32).to_host<float>());
   narrow.eval();
   const auto taken = [&] { return host.device.pool().stats().allocations.total; };
   const std::uint64_t before = taken();

@@ -241,6 +241,17 @@ TEST_CASE("integers divide by Python's rule, and nothing traps") {
         35);
 }
 
+TEST_CASE("numbers are divided by tensors") {
+  const Host host;
+  using I = std::vector<std::int32_t>;
+  const Tensor divisors = host.i32({2, -2, 0, 3});
+  CHECK(floor_divide(7, divisors).to_host<std::int32_t>() == I{3, -4, 0, 2});
+  CHECK(remainder(7, divisors).to_host<std::int32_t>() == I{1, -1, 0, 1});
+  CHECK(floor_divide(-7.5, host.f32({2})).item() == -4);
+  CHECK(remainder(-7.5, host.f32({2})).item() == 0.5F);
+  CHECK(remainder(7.5, divisors).dtype() == DType::f32);
+}
+
 TEST_CASE("reals divide by Python's rule") {
   const Host host;
   const auto check = [&](double a, double b, double quotient, double rest) {

@@ -110,6 +110,29 @@ TEST_CASE("split gives views, the last one shorter") {
   CHECK_THROWS_AS(split(t, 0), ShapeError);
 }
 
+TEST_CASE("split by lengths gives views that cover the axis") {
+  const Host host;
+  const Tensor t = counting(host, {2, 5}).eval();
+  const std::vector<std::int64_t> lengths{1, 0, 4};
+  const auto pieces = split(t, lengths, -1);
+  REQUIRE(pieces.size() == 3);
+  CHECK(pieces[0].to_host<float>() == V{0, 5});
+  CHECK(pieces[1].shape() == Dims{2, 0});
+  CHECK(pieces[2].to_host<float>() == V{1, 2, 3, 4, 6, 7, 8, 9});
+  const std::vector<std::int64_t> rows{1, 1};
+  fill_(split(t, rows)[1], -1);
+  CHECK(t.to_host<float>() == V{0, 1, 2, 3, 4, -1, -1, -1, -1, -1});
+  const auto refused = [&](std::vector<std::int64_t> some) {
+    return message_of<ShapeError>([&] { (void)split(t, some, 1); });
+  };
+  CHECK(refused({1, 3}) == "split: the last 1 are left over along axis 1 of shape [2, 5]");
+  CHECK(refused({2, 4}) == "split: no piece of 4 in the last 3 along axis 1 of shape [2, 5]");
+  CHECK(refused({6, -1}) == "split: no piece of 6 in the last 5 along axis 1 of shape [2, 5]");
+  CHECK(refused({-1, 6}) == "split: no piece of -1 in the last 5 along axis 1 of shape [2, 5]");
+  CHECK(refused({INT64_MAX, INT64_MAX, 7}) != "");
+  CHECK(refused({}) != "");
+}
+
 TEST_CASE("cat and stack") {
   const Host host;
   const Tensor a = counting(host, {2, 3}).eval();
@@ -145,12 +168,8 @@ TEST_CASE("ranges") {
   CHECK(arange(large, large + 3, 1, host.device, DType::i64).to_host<std::int64_t>() ==
         std::vector<std::int64_t>{large, large + 1, large + 2});
   CHECK(arange(3, 3, 1, host.device, DType::f32).numel() == 0);
-  CHECK_THROWS_AS(arange(0, 5, 0, host.device, DType::f32), ShapeError);
-  CHECK_THROWS_AS(arange(0, 5, -1, host.device, DType::f32), ShapeError);
-  CHECK_THROWS_AS(arange(0, std::numeric_limits<double>::quiet_NaN(), 1, host.device, DType::f32),
-                  ShapeError);
-}
   CHECK(arange(3.0, 3.0, -1.0, host.device, DType::f32).numel() == 0);
+  CHECK_THROWS_AS(arange(0, 5, 0, host.device, DType::f32), ShapeError);
   // Less than a step, away from the end.
   for (const DType type : {DType::f32, DType::i32}) {
     CHECK(message_of<ShapeError>([&] { (void)arange(0.0, 1.0, -2.0, host.device, type); }) ==
@@ -161,6 +180,10 @@ TEST_CASE("ranges") {
   const double infinite = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(arange(0, infinite, 1, host.device, DType::f32), ShapeError);
   CHECK_THROWS_AS(arange(0.0, 1.0, infinite, host.device, DType::f32), ShapeError);
+  CHECK_THROWS_AS(arange(0, 5, -1, host.device, DType::f32), ShapeError);
+  CHECK_THROWS_AS(arange(0, std::numeric_limits<double>::quiet_NaN(), 1, host.device, DType::f32),
+                  ShapeError);
+}
 
 TEST_CASE("ranges longer than the host uploads, and longer than fits") {
   const Host host;

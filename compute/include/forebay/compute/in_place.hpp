@@ -66,7 +66,19 @@ void silu_(const Tensor& target);
 void softplus_(const Tensor& target);
 void sigmoid_(const Tensor& target);
 
-// Logic; in a target of numbers, true is 1.
+// Comparisons and logic; in a target of numbers, true is 1.
+void equal_(const Tensor& target, const Tensor& value);
+void equal_(const Tensor& target, Scalar value);
+void not_equal_(const Tensor& target, const Tensor& value);
+void not_equal_(const Tensor& target, Scalar value);
+void less_(const Tensor& target, const Tensor& value);
+void less_(const Tensor& target, Scalar value);
+void less_equal_(const Tensor& target, const Tensor& value);
+void less_equal_(const Tensor& target, Scalar value);
+void greater_(const Tensor& target, const Tensor& value);
+void greater_(const Tensor& target, Scalar value);
+void greater_equal_(const Tensor& target, const Tensor& value);
+void greater_equal_(const Tensor& target, Scalar value);
 void logical_and_(const Tensor& target, const Tensor& value);
 void logical_or_(const Tensor& target, const Tensor& value);
 void logical_xor_(const Tensor& target, const Tensor& value);

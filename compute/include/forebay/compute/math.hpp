@@ -44,9 +44,11 @@ namespace forebay {
 /// integer over -1 wraps; a real over 0 gives what `/` gives. ShapeError for booleans.
 [[nodiscard]] Tensor floor_divide(Tensor a, Tensor b);
 [[nodiscard]] Tensor floor_divide(Tensor a, Scalar b);
+[[nodiscard]] Tensor floor_divide(Scalar a, Tensor b);
 /// What floor_divide leaves: it has the sign of b. By 0 an integer gives 0, a real NaN.
 [[nodiscard]] Tensor remainder(Tensor a, Tensor b);
 [[nodiscard]] Tensor remainder(Tensor a, Scalar b);
+[[nodiscard]] Tensor remainder(Scalar a, Tensor b);
 /// a^b. Integers wrap; with a negative exponent they give 1 / a^-b cut toward zero, and 0 for 0.
 [[nodiscard]] Tensor pow(Tensor a, Tensor b);
 [[nodiscard]] Tensor pow(Tensor a, Scalar b);

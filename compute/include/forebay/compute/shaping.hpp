@@ -22,6 +22,9 @@ inline constexpr std::int64_t kSliceEnd = INT64_MIN;
 [[nodiscard]] Tensor flip(const Tensor& x, int axis);
 /// Pieces of `length` along `axis`, the last one shorter if it does not divide. Views.
 [[nodiscard]] std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis = 0);
+/// Pieces of these lengths, 0 included, which add up to the extent. Views.
+[[nodiscard]] std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> lengths,
+                                        int axis = 0);
 
 /// One behind the other along `axis`; types are promoted. All other extents are equal. Along
 /// another axis than the first the result is a view of memory in which that axis comes first. More

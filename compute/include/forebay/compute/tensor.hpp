@@ -241,6 +241,8 @@ requires is_element<T>
 [[nodiscard]] Tensor equal(Tensor a, Scalar b);
 /// a where the condition is not 0, else b.
 [[nodiscard]] Tensor where(Tensor condition, Tensor a, Tensor b);
+[[nodiscard]] Tensor where(Tensor condition, Tensor a, Scalar b);
+[[nodiscard]] Tensor where(Tensor condition, Scalar a, Tensor b);
 
 /// [m, k] · [k, n] → [m, n], f32, enqueued at once. ShapeError names both shapes.
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
