@@ -115,6 +115,61 @@ TEST_CASE("a weight or bias that would widen the result of layer_norm is refused
   CHECK(layer_norm(wide, 1, x, ones({1}, host.device)).shape() == Dims{2, 3});
 }
 
+TEST_CASE("normalisations of f64 against long doubles, along both axes") {
+  const Host host;
+  std::vector<double> x;
+  for (int i = 0; i < kRows * kColumns; ++i) x.push_back(std::sin(i * 0.7) * 20 + i % 7);
+  const Tensor t = from_host<double>(x, {kRows, kColumns}, host.device);
+  const double weight = 1.25;
+  const double bias = -0.5;
+  const auto close = [](double got, long double want, long double scale) {
+    return std::abs(static_cast<long double>(got) - want) <= 1e-13L * scale;
+  };
+  for (const bool along_rows : {true, false}) {
+    INFO("along rows " << along_rows);
+    const int axis = along_rows ? 1 : 0;
+    const auto soft = softmax(t, axis).to_host<double>();
+    const auto logs = log_softmax(t, axis).to_host<double>();
+    // Of two dimensions of which the first has one element: put together from operations.
+    const Tensor scale = full({kColumns}, weight, host.device);
+    const Tensor shift = full({kColumns}, bias, host.device);
+    const Tensor normalised = along_rows
+                                  ? layer_norm(t, 1, scale, shift)
+                                  : layer_norm(t.reshape({kRows, 1, kColumns}), 2, scale, shift);
+    const auto normal = normalised.to_host<double>();
+    const std::int64_t count = along_rows ? kColumns : kRows;
+    const std::int64_t step = along_rows ? 1 : kColumns;
+    for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+      const auto line = [&](std::int64_t k) -> long double {
+        const std::int64_t start = along_rows ? i / kColumns * kColumns : i % kColumns;
+        return x[static_cast<std::size_t>(start + k * step)];
+      };
+      const auto row = [&](std::int64_t k) -> long double {
+        return x[static_cast<std::size_t>(i / kColumns * kColumns + k)];
+      };
+      const auto at = static_cast<std::size_t>(i);
+      long double most = line(0);
+      for (std::int64_t k = 0; k < count; ++k) most = std::max(most, line(k));
+      long double sum = 0;
+      for (std::int64_t k = 0; k < count; ++k) sum += std::exp(line(k) - most);
+      const long double low = x[at] - most;
+      REQUIRE(close(soft[at], std::exp(low) / sum, std::exp(low) / sum));
+      const long double logarithm = low - std::log(sum);
+      // The sum of powers is at least 1 and rounded.
+      REQUIRE(close(logs[at], logarithm, std::abs(logarithm) + 1));
+      long double mean = 0;
+      for (std::int64_t k = 0; k < kColumns; ++k) mean += row(k) / kColumns;
+      long double square = 0;
+      for (std::int64_t k = 0; k < kColumns; ++k) {
+        square += (row(k) - mean) * (row(k) - mean) / kColumns;
+      }
+      const long double centred = (x[at] - mean) / std::sqrt(square + 1e-5L);
+      // Relative to the terms: a difference near 0 keeps their error.
+      REQUIRE(close(normal[at], centred * weight + bias, std::abs(centred) + 1));
+    }
+  }
+}
+
 TEST_CASE("layer_norm with a weight of f64 has the same bits along rows and by operations") {
   const Host host;
   const Tensor x = host.f32(values(), {kRows, kColumns});

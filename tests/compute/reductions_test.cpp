@@ -180,6 +180,49 @@ TEST_CASE("long sums of f64 keep their digits") {
   CHECK(std::abs(static_cast<long double>(sum) - exact) <= 32 * 0x1p-53L * exact);
 }
 
+TEST_CASE("variances and norms of f64 against long doubles") {
+  const Host host;
+  constexpr std::int64_t kRows = 700;
+  constexpr std::int64_t kColumns = 90;
+  std::mt19937_64 random(12);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+    values.push_back(std::uniform_real_distribution<double>(-3, 5)(random));
+  }
+  const Tensor t = from_host<double>(values, {kRows, kColumns}, host.device);
+  const auto check = [&](const std::vector<int>& axes, std::int64_t results, std::int64_t count,
+                         std::int64_t result_step, std::int64_t step) {
+    const auto unbiased = t.var(axes).to_host<double>();
+    const auto biased = t.var(axes, false).to_host<double>();
+    const auto norm = t.norm(axes).to_host<double>();
+    for (std::int64_t r = 0; r < results; ++r) {
+      const auto element = [&](std::int64_t k) -> long double {
+        return values[static_cast<std::size_t>(r * result_step + k * step)];
+      };
+      long double mean = 0;
+      long double length = 0;
+      for (std::int64_t k = 0; k < count; ++k) {
+        mean += element(k) / static_cast<long double>(count);
+        length += element(k) * element(k);
+      }
+      long double square = 0;
+      for (std::int64_t k = 0; k < count; ++k) {
+        square += (element(k) - mean) * (element(k) - mean);
+      }
+      const auto close = [](double got, long double want) {
+        return std::abs(static_cast<long double>(got) - want) <= 1e-13L * want;
+      };
+      const auto at = static_cast<std::size_t>(r);
+      REQUIRE(close(unbiased[at], square / static_cast<long double>(count - 1)));
+      REQUIRE(close(biased[at], square / static_cast<long double>(count)));
+      REQUIRE(close(norm[at], std::sqrt(length)));
+    }
+  };
+  check({0}, kColumns, kRows, 1, kColumns);
+  check({1}, kRows, kColumns, kColumns, 1);
+  check({}, 1, kRows * kColumns, 0, 1);
+}
+
 TEST_CASE("variance by two passes, unbiased or not") {
   const Host host;
   const Tensor t = host.f32({1e6F + 1, 1e6F + 2, 1e6F + 3, 1e6F + 4});
