@@ -203,7 +203,7 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
     roots.clear();
     std::size_t next = i;
     for (; next < pending.size() && pending[next]->shape == pending[i]->shape &&
-           roots.size() < limits_.max_outputs;
+           roots.size() < limits_.most.outputs;
          ++next) {
       if (!pending[next]->is(NodeKind::storage)) roots.push_back(pending[next]);
     }
@@ -384,6 +384,10 @@ void Engine::launch(const End& end, void* first_output) {
                       .leaves = static_cast<std::uint32_t>(program.leaves.size()),
                       .scalars = static_cast<std::uint32_t>(binding.scalars.size())});
     }
+  }
+  if (lowering_.held > limits_.most.outputs) {
+    count(device_.counters().fusion.ends.max_outputs);
+    trace_end(kEndOutputs, {.outputs = lowering_.held});
   }
   // Deepest first: until a node drops its operands, it keeps those alive that come before it here.
   for (std::size_t i = results_.size(); i-- > 0;) {

@@ -28,9 +28,10 @@ FusionLimits::FusionLimits(const FusionConfig& config, const Limits& backend, st
            .leaves = std::min(config.max_inputs, backend.max_leaves),
            .scalars = backend.max_scalars,
            .height = config.max_height,
+           .outputs = backend.max_outputs,
            .pinned =
-               static_cast<std::uint64_t>(config.pinned_fraction * static_cast<double>(capacity))},
-      max_outputs(backend.max_outputs) {}
+               static_cast<std::uint64_t>(config.pinned_fraction * static_cast<double>(capacity))} {
+}
 
 const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept {
   static constexpr End kEnds[] = {

@@ -15,8 +15,7 @@ namespace forebay::compute {
 
 /// The stricter of what the configuration and the backend's weakest executor allow.
 struct FusionLimits {
-  Weight most;
-  std::uint32_t max_outputs = 1;
+  Weight most{.outputs = 1};
 
   FusionLimits() = default;
   FusionLimits(const FusionConfig& config, const Limits& backend, std::size_t capacity);
@@ -35,6 +34,10 @@ inline constexpr End kEndConsumer{nullptr, &FusionEndCounters::consumer, "it is 
                                   nullptr};
 inline constexpr End kEndPinned{nullptr, &FusionEndCounters::pinned_bytes, "bytes held by it alone",
                                 "fusion.pinned_fraction"};
+
+/// What is held of the expression is beyond it, not the expression: the launch leaves values out.
+inline constexpr End kEndOutputs{&Weight::outputs, &FusionEndCounters::max_outputs, "outputs",
+                                 "the backend's"};
 
 /// The first limit on the size of a program that `weight` is beyond, or null.
 [[nodiscard]] const End* exceeded(const Weight& weight, const FusionLimits& limits) noexcept;

@@ -137,15 +137,18 @@ void Lowering::add_outputs(const LowerRequest& request, const FusionLimits& limi
     for (Node* const root : request.roots) store(root);
   }
   last_reader = true;
+  held = 0;
   const std::vector<Node*>& operations = walk.operations();
   for (std::size_t i = operations.size(); i-- > 0;) {
     if (operations[i]->owners() <= operations[i]->uses) continue;
-    if (stored.size() < limits.max_outputs) {
+    if (stored.size() < limits.most.outputs) {
       store(operations[i]);
-    } else {
-      last_reader &= is_stored(operations[i]);
+    } else if (!is_stored(operations[i])) {
+      last_reader = false;
+      ++held;
     }
   }
+  held += static_cast<std::uint32_t>(stored.size());
 }
 
 }  // namespace forebay::compute

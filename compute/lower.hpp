@@ -36,6 +36,8 @@ class Lowering {
   /// Whether the program's leaves are read for the last time, unless somebody outside holds them:
   /// every operation that outlives the program is stored by it.
   bool last_reader = true;
+  /// Values that are stored, and those that somebody holds and which are one too many.
+  std::uint32_t held = 0;
 
  private:
   bool add_leaves(const Walk& walk, const Dims& space, const FusionLimits& limits);

@@ -61,7 +61,8 @@ struct Weight {
   std::uint32_t leaves = 0;
   std::uint32_t scalars = 0;
   std::uint32_t height = 0;
-  std::uint64_t pinned = 0;  ///< bytes of leaves that nobody but the expression holds
+  std::uint32_t outputs = 0;  ///< known once it is lowered
+  std::uint64_t pinned = 0;   ///< bytes of leaves that nobody but the expression holds
 };
 
 enum class NodeKind : std::uint8_t {

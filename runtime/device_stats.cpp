@@ -82,6 +82,7 @@ ordered_json fusion_json(const FusionCounters& fusion) {
             {"max_inputs", read(fusion.ends.max_inputs)},
             {"max_scalars", read(fusion.ends.max_scalars)},
             {"max_height", read(fusion.ends.max_height)},
+            {"max_outputs", read(fusion.ends.max_outputs)},
             {"pinned_bytes", read(fusion.ends.pinned_bytes)},
             {"consumer", read(fusion.ends.consumer)}}}};
 }

@@ -111,6 +111,31 @@ TEST_CASE("scalars end an expression and are counted") {
   CHECK(sum.to_host<float>()[1] == Approx(expected).epsilon(1e-5));
 }
 
+TEST_CASE("values that a launch leaves out are counted") {
+  const Host host;
+  const std::uint64_t most = Limits{}.max_outputs;
+  // Each is an operand of the next one, and held.
+  std::vector<Tensor> held{host.f32({1, 2})};
+  const auto chain = [&](std::uint64_t values) {
+    held.resize(1);
+    for (std::uint64_t i = 0; i < values; ++i) held.push_back(held.back() + 1.0);
+    held.back().eval();
+  };
+  chain(most);
+  CHECK(host.launches() == 1);
+  CHECK(host.fusion().ends.max_outputs.load() == 0);
+  chain(most + 2);
+  CHECK(host.launches() == 2);
+  CHECK(host.fusion().ends.max_outputs.load() == 1);
+  CHECK(host.fusion().ends.read.load() == 2);
+  // What was left out takes a launch of its own.
+  CHECK(held[2].to_host<float>() == std::vector<float>{3, 4});
+  CHECK(host.launches() == 3);
+  CHECK(host.fusion().ends.max_outputs.load() == 1);
+  CHECK(held[1].to_host<float>() == std::vector<float>{2, 3});
+  CHECK(host.launches() == 3);
+}
+
 TEST_CASE("bytes that only an expression keeps alive end it and are counted") {
   Config config;
   config.pool.capacity = std::size_t{64} << 20;
@@ -187,6 +212,12 @@ TEST_CASE("every end of an expression is traced with its numbers") {
       return tensor;
     };
     (void)(make() + make());
+    Config traced;
+    traced.log_level = LogLevel::trace;
+    const Host other(traced);
+    std::vector<Tensor> held{other.f32({1, 2})};
+    for (int i = 0; i < 10; ++i) held.push_back(held.back() + 1.0);
+    held.back().eval();
     return 0;
   });
   CHECK(ended.code == 0);
@@ -195,7 +226,7 @@ TEST_CASE("every end of an expression is traced with its numbers") {
        {"it is read: 2 operations, 2 inputs, 1 scalar",
         "it is needed in memory: 1 operation, 2 inputs, 0 scalars",
         "7 levels, at most 6 (fusion.max_height)", "4 inputs, at most 3 (fusion.max_inputs)",
-        "operations, at most 8 (fusion.max_ops)",
+        "operations, at most 8 (fusion.max_ops)", "10 outputs, at most 8 (the backend's)",
         "25165824 bytes held by it alone, at most 16777216 (fusion.pinned_fraction)"}) {
     INFO(line);
     CHECK(contains(ended.err, std::string("an expression of host ends: ")));

@@ -93,8 +93,8 @@ TEST_CASE("the topmost held nodes are stored when there are too many") {
   for (int i = 0; i < 20; ++i) held.push_back(held.back() + 1.0);
   Lowered lower;
   REQUIRE(lower({&held.back()}));
-  REQUIRE(lower.lowering.stored.size() == lower.limits.max_outputs);
-  for (std::size_t i = 0; i < lower.limits.max_outputs; ++i) {
+  REQUIRE(lower.lowering.stored.size() == lower.limits.most.outputs);
+  for (std::size_t i = 0; i < lower.limits.most.outputs; ++i) {
     CHECK(lower.lowering.stored[i] == held[held.size() - 1 - i].node().get());
   }
 }

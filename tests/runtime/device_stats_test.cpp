@@ -455,6 +455,7 @@ TEST_CASE("Each counter reaches its own key") {
   set(counters.fusion.ends.max_inputs);
   set(counters.fusion.ends.max_scalars);
   set(counters.fusion.ends.max_height);
+  set(counters.fusion.ends.max_outputs);
   set(counters.fusion.ends.pinned_bytes);
   set(counters.fusion.ends.consumer);
   set(counters.autograd.live_nodes);
@@ -477,8 +478,8 @@ TEST_CASE("Each counter reaches its own key") {
     INFO(key);
     CHECK(document["fusion"][key] == ++seen);
   }
-  for (const char* key :
-       {"read", "max_ops", "max_inputs", "max_scalars", "max_height", "pinned_bytes", "consumer"}) {
+  for (const char* key : {"read", "max_ops", "max_inputs", "max_scalars", "max_height",
+                          "max_outputs", "pinned_bytes", "consumer"}) {
     INFO(key);
     CHECK(document["fusion"]["ends"][key] == ++seen);
   }

@@ -41,6 +41,8 @@ struct FusionEndCounters {
   Counter max_inputs{0};    ///< the limit on leaves of a program
   Counter max_scalars{0};   ///< the backend's limit on constants of a program
   Counter max_height{0};    ///< the limit on the height of an expression
+  Counter max_outputs{0};   ///< the backend's limit on what a program stores: a launch left out
+                            ///< values that somebody holds
   Counter pinned_bytes{0};  ///< the limit on bytes kept alive by an expression alone
 };
 
