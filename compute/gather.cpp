@@ -1,9 +1,12 @@
-// Elements by index: index_select and gather, by one kernel for each size of elements.
+// Elements by index: index_select and gather, by one kernel for each size of elements, and the
+// indices that arange counts by.
 #include "compute/gather.hpp"
 
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <span>
+#include <string>
 
 #include "compute/embed.hpp"
 #include "compute/gather_text.hpp"
@@ -50,6 +53,29 @@ void gather_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
   for (long long i = 0; i < l.count; ++i) fb_gather(x, index, out, l, i);
 }
 
+void positions_on_host(std::span<void* const> arguments, unsigned /*blocks*/) {
+  long long* const out = *static_cast<long long* const*>(arguments[0]);
+  std::iota(out, out + *static_cast<const long long*>(arguments[1]), 0LL);
+}
+
+// As many as cover `count` elements.
+unsigned blocks_of(const char* name, std::int64_t count) {
+  const std::int64_t blocks = count / kThreads + (count % kThreads != 0 ? 1 : 0);
+  if (blocks > INT32_MAX) {
+    throw ShapeError(std::string(name) + ": too large: " + std::to_string(count) + " elements");
+  }
+  return static_cast<unsigned>(blocks);
+}
+
+CustomKernel kernel_of(const char* entry, void (*host)(std::span<void* const>, unsigned)) {
+  return {.name = entry,
+          .cuda_source = compute::kGatherText,
+          .block = kThreads,
+          .host = host,
+          .parameter_bytes = {},
+          .cuda_image = gather_image()};
+}
+
 Tensor checked_index(const char* name, const Tensor& x, int axis, const Tensor& index) {
   {
     Engine& engine = engine_of(x);
@@ -80,13 +106,10 @@ Tensor picked(const char* name, const Tensor& x, const Tensor& index, const Dims
   if (l.count != 0) {
     const NodeRef source = engine.contiguous(x.detach().node(), compute::kEndConsumer);
     const NodeRef where = engine.contiguous(index.node(), compute::kEndConsumer);
-    const std::int64_t blocks = (l.count + kThreads - 1) / kThreads;
-    if (blocks > INT32_MAX)
-      throw ShapeError(std::string(name) + ": too large: " + to_string(shape));
     void* addresses[] = {source->address(), where->address(), out->address()};
     void* const arguments[] = {&addresses[0], &addresses[1], &addresses[2], &l};
     engine.backend().run(compute::gather_kernel(size_of(x.dtype())), arguments,
-                         static_cast<unsigned>(blocks), engine.device().default_stream());
+                         blocks_of(name, l.count), engine.device().default_stream());
   }
   Tensor output(std::move(out));
   const std::array<Tensor, 2> inputs{x, index};
@@ -104,19 +127,33 @@ std::int64_t inner_of(const Dims& shape, int axis) {
 }  // namespace
 
 const CustomKernel& compute::gather_kernel(std::size_t bytes) {
-  const auto kernel = [](const char* entry, auto host) {
-    return CustomKernel{.name = entry,
-                        .cuda_source = compute::kGatherText,
-                        .block = kThreads,
-                        .host = host,
-                        .parameter_bytes = {},
-                        .cuda_image = gather_image()};
-  };
-  static const CustomKernel k1 = kernel("forebay_gather_1", &gather_on_host<std::uint8_t>);
-  static const CustomKernel k2 = kernel("forebay_gather_2", &gather_on_host<std::uint16_t>);
-  static const CustomKernel k4 = kernel("forebay_gather_4", &gather_on_host<std::uint32_t>);
-  static const CustomKernel k8 = kernel("forebay_gather_8", &gather_on_host<std::uint64_t>);
+  static const CustomKernel k1 = kernel_of("forebay_gather_1", &gather_on_host<std::uint8_t>);
+  static const CustomKernel k2 = kernel_of("forebay_gather_2", &gather_on_host<std::uint16_t>);
+  static const CustomKernel k4 = kernel_of("forebay_gather_4", &gather_on_host<std::uint32_t>);
+  static const CustomKernel k8 = kernel_of("forebay_gather_8", &gather_on_host<std::uint64_t>);
   return bytes == 1 ? k1 : bytes == 2 ? k2 : bytes == 4 ? k4 : k8;
+}
+
+const CustomKernel& compute::positions_kernel() {
+  static constexpr std::size_t kBytes[] = {sizeof(long long*), sizeof(long long)};
+  static const CustomKernel kernel = [] {
+    CustomKernel made = kernel_of("forebay_positions", &positions_on_host);
+    made.parameter_bytes = kBytes;
+    return made;
+  }();
+  return kernel;
+}
+
+NodeRef compute::positions(Engine& engine, std::int64_t count) {
+  const std::lock_guard lock(engine.mutex());
+  NodeRef out = engine.uninitialized({count}, DType::i64);
+  if (count == 0) return out;
+  void* address = out->address();
+  long long number = count;
+  void* const arguments[] = {&address, &number};
+  engine.backend().run(positions_kernel(), arguments, blocks_of("arange", count),
+                       engine.device().default_stream());
+  return out;
 }
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index) {

@@ -1,3 +1,3 @@
-// The kernels behind index_select and gather, compiled when the library is built.
+// The kernels behind index_select, gather and arange, compiled when the library is built.
 #include "compute/prelude/types.inl"
 #include "compute/gather.inl"

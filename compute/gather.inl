@@ -1,4 +1,4 @@
-// The kernels behind index_select and gather: one text for the host, for nvcc and for NVRTC, behind
+// The kernels behind index_select, gather and arange: one text for the host, for nvcc and for NVRTC, behind
 // the first part of the prelude.
 
 // x is [outer, extent, inner] and the result [outer, picks, inner]. The index of element (o, j, k)
@@ -29,4 +29,10 @@ FB_GATHER(1, unsigned char)
 FB_GATHER(2, unsigned short)
 FB_GATHER(4, unsigned)
 FB_GATHER(8, unsigned long long)
+
+extern "C" __global__ void __launch_bounds__(256) forebay_positions(long long* out,
+                                                                    const long long count) {
+  const long long i = (long long)blockIdx.x * 256 + threadIdx.x;
+  if (i < count) out[i] = i;
+}
 #endif

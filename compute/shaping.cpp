@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "compute/fold.hpp"
+#include "compute/gather.hpp"
 #include "compute/tensor_access.hpp"
 
 namespace forebay {
@@ -87,14 +87,6 @@ std::int64_t steps_between(Real from, Real to, Real by) {
   }
   constexpr Real kMost = 0x1p62;
   return static_cast<std::int64_t>(std::min(std::ceil((to - from) / by), kMost));
-}
-
-// 0, 1 … below `count`, from the host.
-constexpr std::int64_t kUploadedPositions = std::int64_t{1} << 20;
-Tensor first_positions(std::int64_t count, Device& device, DType type) {
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
-  std::iota(positions.begin(), positions.end(), std::int64_t{0});
-  return from_host<std::int64_t>(positions, {count}, device, type);
 }
 
 }  // namespace
@@ -251,24 +243,9 @@ Tensor arange(Scalar start, Scalar end, Scalar step, Device& device, DType type)
                                  ? steps_between(integer(start), integer(end), integer(step))
                                  : steps_between(real(start), real(end), real(step));
   (void)checked_numel({count});
-  {
-    Engine& engine = Engine::of(device);
-    const std::lock_guard lock(engine.mutex());
-    engine.refuse_in_capture("arange", "the host writes it, so make it before");
-  }
   const DType by = whole(start) && whole(step) ? DType::i64 : DType::f64;
-  const auto elements = [&](const Tensor& positions) {
-    return (positions * full(Dims(), step, device, by) + full(Dims(), start, device, by)).to(type);
-  };
-  if (count <= kUploadedPositions) return elements(first_positions(count, device, by));
-  // Further positions are the first ones and a distance: the host's memory bounds nothing.
-  Tensor output = empty({count}, device, type);
-  const Tensor first = first_positions(kUploadedPositions, device, by);
-  for (std::int64_t at = 0; at < count; at += kUploadedPositions) {
-    const std::int64_t length = std::min(kUploadedPositions, count - at);
-    assign(narrow(output, 0, at, length), elements(narrow(first, 0, 0, length) + at));
-  }
-  return output;
+  const Tensor index = Tensor(compute::positions(Engine::of(device), count)).to(by);
+  return (index * full(Dims(), step, device, by) + full(Dims(), start, device, by)).to(type);
 }
 
 }  // namespace forebay

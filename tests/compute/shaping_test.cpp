@@ -185,7 +185,7 @@ TEST_CASE("ranges") {
                   ShapeError);
 }
 
-TEST_CASE("ranges longer than the host uploads, and longer than fits") {
+TEST_CASE("long ranges, and longer ones than fit") {
   const Host host;
   const std::int64_t count = (std::int64_t{1} << 21) + 3;
   const auto whole = arange(7, 7 + 3 * count, 3, host.device, DType::i64).to_host<std::int64_t>();

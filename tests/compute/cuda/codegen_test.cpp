@@ -77,13 +77,14 @@ TEST_CASE("kernels compile for every architecture that is served") {
   }
 }
 
-TEST_CASE("the kernel of gather compiles for every size of elements") {
+TEST_CASE("the kernels of gather and arange compile for every size of elements") {
   const auto nvrtc = driver::NvrtcApi::open();
-  for (const std::size_t bytes : {1U, 2U, 4U, 8U}) {
-    const compute::CustomKernel& kernel = compute::gather_kernel(bytes);
-    const std::string cubin = cuda::compile_cubin(*nvrtc, cuda::with_prelude(kernel.cuda_source),
-                                                  kernel.name, {"sm_80", false});
-    CHECK(cubin.find(kernel.name) != std::string::npos);
+  for (const compute::CustomKernel* kernel :
+       {&compute::gather_kernel(1), &compute::gather_kernel(2), &compute::gather_kernel(4),
+        &compute::gather_kernel(8), &compute::positions_kernel()}) {
+    const std::string cubin = cuda::compile_cubin(*nvrtc, cuda::with_prelude(kernel->cuda_source),
+                                                  kernel->name, {"sm_80", false});
+    CHECK(cubin.find(kernel->name) != std::string::npos);
   }
 }
 

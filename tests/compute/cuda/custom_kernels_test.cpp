@@ -77,11 +77,12 @@ TEST_CASE("an image that cannot be loaded now can be later") {
 }
 
 #ifdef FOREBAY_HAVE_INTERPRETER
-TEST_CASE("the kernels of gather come with the library") {
+TEST_CASE("the kernels of gather and arange come with the library") {
   for (const std::size_t bytes : {1U, 2U, 4U, 8U}) {
     const CustomKernel& kernel = compute::gather_kernel(bytes);
     CHECK(kernel.cuda_image.size() > 1000);
     CHECK(kernel.name == "forebay_gather_" + std::to_string(bytes));
   }
+  CHECK(compute::positions_kernel().cuda_image.size() > 1000);
 }
 #endif

@@ -34,8 +34,9 @@ inline constexpr std::int64_t kSliceEnd = INT64_MIN;
 [[nodiscard]] Tensor stack(std::span<const Tensor> tensors, int axis = 0);
 
 /// start, start + step … before end: ceil((end - start) / step) elements, each start + i step in
-/// f64 (integers: exactly), cast to `type`. ShapeError for a step of 0 or away from `end`, numbers
-/// that are not finite, and more elements than a tensor can have.
+/// f64 (integers: exactly), cast to `type`. The device counts i, in one launch; the rest is an
+/// expression. ShapeError for a step of 0 or away from `end`, numbers that are not finite, and more
+/// elements than a tensor can have.
 [[nodiscard]] Tensor arange(Scalar start, Scalar end, Scalar step, Device& device, DType type);
 
 /// Slices of x along `axis` by `index`, a vector of integers: out[…, j, …] = x[…, index[j], …].
