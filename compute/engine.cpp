@@ -44,6 +44,7 @@ Engine::Engine(Device& device, std::unique_ptr<Backend> backend)
 NodeRef Engine::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
+  refuse_under_way();
   if (all_constant(operands)) {
     std::array<ConstantValue, 3> values;
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -190,6 +191,7 @@ void Engine::evaluate(const NodeRef& node, const End& end) {
 void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
+  refuse_under_way();
   std::vector<Node*> pending;
   for (const NodeRef& node : nodes) {
     if (!node->is(NodeKind::storage) && node->numel != 0) pending.push_back(node.get());
@@ -274,6 +276,7 @@ std::uint64_t Engine::read(const NodeRef& node) {
 
 void Engine::assign(const NodeRef& target, const NodeRef& value) {
   const std::lock_guard lock(mutex_);
+  refuse_under_way();
   evaluate(target, kEndConsumer);
   if (target->numel == 0) return;
   if (value->is(NodeKind::storage) && value->contiguous) {
@@ -316,7 +319,15 @@ void Engine::split(Node* root) {
   for (Node* const node : operations) node->weight = fit_limits(node->inputs());
 }
 
+void Engine::refuse_under_way() const {
+  if (!under_way_) return;
+  throw Error("a tensor of " + device_.id() +
+              " is computed inside of a pressure callback, which other work of the device waits "
+              "for; it may only let go of tensors");
+}
+
 void Engine::lower(const LowerRequest& request) {
+  refuse_under_way();
   while (!lowering_.run(request, limits_, walk_)) split(request.roots.front());
 }
 
@@ -359,6 +370,7 @@ void Engine::run(const Program& program, const Binding& binding) {
 // Runs the lowered program. Its first output goes to `first_output` if that is given, and its node
 // stays as it is; every other stored node becomes storage.
 void Engine::launch(const End& end, void* first_output) {
+  const UnderWay under_way(*this);
   Binding& binding = lowering_.binding;
   binding.outputs.clear();
   // Also after an error.

@@ -29,8 +29,9 @@ struct Captured;
 /// at a time.
 ///
 /// Thread safety: every call locks the mutex, which is recursive so that a caller may hold it over
-/// several calls. Errors of every call: ClosedError, OutOfMemory, and what executors throw; nodes
-/// whose launch did not happen stay what they were.
+/// several calls. Errors of every call: ClosedError, OutOfMemory, what executors throw, and Error
+/// where a call of the same thread is under way (UnderWay); nodes whose launch did not happen stay
+/// what they were.
 class Engine {
  public:
   /// The device's engine, made at first use. Throws ClosedError.
@@ -110,6 +111,22 @@ class Engine {
   /// Throws CaptureError during a capture, naming `what` and what to do `instead`. REQUIRES: the
   /// mutex.
   void refuse_in_capture(const char* what, const char* instead) const;
+  /// Work is handed to the backend while one lives. What allocates memory then may ask the pool's
+  /// pressure callbacks, which must not come back into the engine: what is under way lies in its
+  /// members. REQUIRES: the mutex; nothing under way (Error).
+  class UnderWay {
+   public:
+    explicit UnderWay(Engine& engine) : engine_(engine) {
+      engine_.refuse_under_way();
+      engine_.under_way_ = true;
+    }
+    ~UnderWay() { engine_.under_way_ = false; }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+   private:
+    Engine& engine_;
+  };
   /// A graph that is being captured uses the node's storage. REQUIRES: the mutex.
   void keep(const Node& node) {
     if (log_ != nullptr) [[unlikely]]
@@ -126,6 +143,7 @@ class Engine {
  private:
   class Capture;
 
+  void refuse_under_way() const;
   void fit_shape(NodeRef& operand, const Dims& shape);
   [[nodiscard]] Weight fit_limits(std::span<const NodeRef> operands);
   void trace_end(const End& end, const Weight& weight) const;
@@ -151,6 +169,7 @@ class Engine {
   Walk walk_;
   Lowering lowering_;
   std::vector<std::shared_ptr<Storage>> results_;  // of the launch that is under way
+  bool under_way_ = false;                         // UnderWay
   CaptureLog* log_ = nullptr;                      // of the capture that is under way
   std::uint64_t captures_ = 0;
   std::atomic<std::uint64_t> capture_number_{0};

@@ -58,6 +58,7 @@ NodeRef multiply(Engine& engine, const NodeRef& a, const NodeRef& b) {
   const NodeRef b_matrix = matrix(engine, b, &b_layout);
   engine.keep(*a_matrix);
   engine.keep(*b_matrix);
+  const Engine::UnderWay under_way(engine);
   engine.backend().matmul({.m = shape[0],
                            .n = shape[1],
                            .k = k,

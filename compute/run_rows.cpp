@@ -19,6 +19,7 @@ NodeRef Engine::run_rows(const RowProgram& program, std::span<const NodeRef> inp
   binding.rows = held.front()->numel / binding.length;
   NodeRef result = uninitialized(shape, type);
   binding.output = result->address();
+  const UnderWay under_way(*this);
   if (backend().executors().front()->run_rows(program, binding, device_.default_stream()) ==
       Readiness::done) {
     FusionCounters& counters = device_.counters().fusion;

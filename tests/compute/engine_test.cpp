@@ -1,8 +1,12 @@
 #include "compute/engine.hpp"
 
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "forebay/compute/graph.hpp"
+#include "forebay/compute/normalize.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "tests/compute/test_backend.hpp"
 
 using namespace forebay;
@@ -205,6 +209,108 @@ TEST_CASE("memory that cannot be had leaves expressions as they were") {
   CHECK(host.fusion().reused.load() == 1);
   CHECK(std::move(sum).sum().item() == static_cast<float>(six_mib));
   CHECK_THROWS_AS(empty({six_mib * 4}, host.device), OutOfMemory);
+}
+
+namespace {
+
+// A device that is full but for `room` bytes, and under pressure tries `work`, keeps the message of
+// its error, and then makes room.
+struct Pressed {
+  explicit Pressed(std::size_t room) : room_(room) {
+    host.device.pool().add_pressure_callback([this](std::size_t /*bytes*/) -> std::size_t {
+      if (!work) return 0;
+      const auto tried = std::exchange(work, {});
+      message = message_of<Error>(tried);
+      const auto freed = static_cast<std::size_t>(ballast.numel()) * sizeof(float);
+      ballast = Tensor();
+      return freed;
+    });
+  }
+  void fill() {
+    const std::size_t bytes = kCapacity - host.device.pool().stats().requested.current - room_;
+    ballast = empty({static_cast<std::int64_t>(bytes / sizeof(float))}, host.device);
+  }
+  static Config config() {
+    Config config;
+    config.pool.capacity = kCapacity;
+    config.fusion.pinned_fraction = 1.0;
+    return config;
+  }
+
+  static constexpr std::size_t kCapacity = std::size_t{64} << 20;
+  Host host{config()};
+  std::size_t room_;
+  Tensor ballast;
+  std::function<void()> work;
+  std::string message;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a pressure callback in the middle of a launch cannot compute, and the launch ends well") {
+  Pressed pressed(std::size_t{1} << 20);
+  const Host& host = pressed.host;
+  const std::int64_t four_mib = (std::int64_t{4} << 20) / 4;
+  const Tensor a = full({2, four_mib / 2}, 3.0F, host.device).eval();
+  const Tensor small = host.f32({1, 2, 3});
+  const Tensor other = small * 7.0;
+  const std::vector<std::function<void()>> tries{
+      [&] { other.eval(); },
+      [&] {
+        eval(std::vector<Tensor>{other, small + 1.0});
+      },
+      [&] { (void)(small + 2.0); },
+      [&] { (void)small.sum(); },
+      [&] { (void)other.to_host<float>(); },
+      [&] {
+        (void)small.reshape({3, 1}).transpose().data();
+      },
+      [&] { assign(small, small * 2.0); },
+      [&] {
+        (void)matmul(small.reshape({1, 3}), small.reshape({3, 1}));
+      },
+      [&] { (void)softmax(small, 0); },
+  };
+  const std::string refused =
+      "a tensor of host is computed inside of a pressure callback, which other work of the device "
+      "waits for; it may only let go of tensors";
+  for (std::size_t i = 0; i < tries.size(); ++i) {
+    INFO("try " << i);
+    pressed.fill();
+    pressed.work = tries[i];
+    const Tensor held = a + 1.0;
+    const Tensor root = (held * 2.0).eval();
+    CHECK_FALSE(pressed.work);
+    // What needs no value is done.
+    CHECK(pressed.message == (i == 5 ? "" : refused));
+    CHECK(narrow(root, 1, 5, 2).to_host<float>() == std::vector<float>{8, 8, 8, 8});
+    CHECK(narrow(held, 1, 7, 1).to_host<float>() == std::vector<float>{4, 4});
+  }
+  CHECK(other.to_host<float>() == std::vector<float>{7, 14, 21});
+  // Where the callback does not catch, it is the launch that fails, and later ones work.
+  pressed.fill();
+  host.device.pool().add_pressure_callback([&](std::size_t /*bytes*/) -> std::size_t {
+    if (pressed.ballast.defined()) (other + 1.0).eval();
+    return 0;
+  });
+  CHECK(message_of<Error>([&] { (a + 5.0).eval(); }) == refused);
+  pressed.ballast = Tensor();
+  CHECK((a + 5.0).sum().item() == 8.0F * static_cast<float>(four_mib));
+}
+
+TEST_CASE("a pressure callback in the middle of a row program cannot compute either") {
+  Pressed pressed(std::size_t{5} << 20);
+  const Host& host = pressed.host;
+  const std::int64_t four_mib = (std::int64_t{4} << 20) / 4;
+  const Tensor rows = zeros({four_mib / 4, 4}, host.device).eval();
+  const Tensor small = host.f32({1, 2, 3});
+  pressed.fill();
+  pressed.work = [&] { (small * 7.0).eval(); };
+  const Tensor out = softmax(rows, 1);
+  CHECK_FALSE(pressed.work);
+  CHECK(contains(pressed.message, "inside of a pressure callback"));
+  CHECK(narrow(out, 0, 9, 1).to_host<float>() == std::vector<float>{0.25F, 0.25F, 0.25F, 0.25F});
 }
 
 TEST_CASE("nothing grows over a loop of equal iterations") {

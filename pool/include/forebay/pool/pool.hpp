@@ -137,6 +137,9 @@ using MisuseHandler =
 /// blocks, or memory outside of the pool, and returns how many bytes that were, 0 if none. Called
 /// on the allocating thread without any lock held; it may free to the pool. What it allocates from
 /// it is served without asking callbacks again. What it throws reaches the caller of `allocate`.
+/// A tensor may be what allocates, in the middle of a launch: of tensors of that device, the
+/// callback may let go, but to compute one throws Error. Nor may it wait for a thread that uses
+/// some.
 using PressureCallback = std::function<std::size_t(std::size_t bytes)>;
 /// Told that memory was mapped at [address, address + bytes), with access, or is about to be
 /// unmapped there, so that registrations with other drivers can follow. It must not call the pool.
