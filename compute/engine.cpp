@@ -279,6 +279,10 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
   refuse_under_way();
   evaluate(target, kEndConsumer);
   if (target->numel == 0) return;
+  if (!target->contiguous) {
+    assign_strided(target, value);
+    return;
+  }
   if (value->is(NodeKind::storage) && value->contiguous) {
     if (value->storage == target->storage) {
       // Parts of one storage may overlap.

@@ -91,8 +91,9 @@ class Engine {
                                  std::vector<std::uint64_t> scalars, DType type);
   /// The bits of the one element of `node`, from the lowest on; waits for them.
   [[nodiscard]] std::uint64_t read(const NodeRef& node);
-  /// Writes the elements of `value` over those of `target`, in one launch if `value` is an
-  /// expression. REQUIRES: equal shapes and types; `target` is no strided view.
+  /// Writes the elements of `value` over those of `target`: in one launch if `value` is an
+  /// expression, and in a second one if `target` is a strided view. REQUIRES: equal shapes and
+  /// types; no two elements of `target` share memory.
   void assign(const NodeRef& target, const NodeRef& value);
 
   /// Another library gets its memory back, by `owner`, once the device is done with it: waits for
@@ -144,6 +145,8 @@ class Engine {
   class Capture;
 
   void refuse_under_way() const;
+  /// `assign` for strided views that are not empty (strided_copy.cpp).
+  void assign_strided(const NodeRef& target, const NodeRef& value);
   void fit_shape(NodeRef& operand, const Dims& shape);
   [[nodiscard]] Weight fit_limits(std::span<const NodeRef> operands);
   void trace_end(const End& end, const Weight& weight) const;

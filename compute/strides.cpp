@@ -1,6 +1,7 @@
 #include "compute/strides.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace forebay::compute {
 
@@ -11,6 +12,29 @@ Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& targe
     result[d] = d < lead || shape[d - lead] == 1 ? 0 : strides[d - lead];
   }
   return result;
+}
+
+bool may_overlap(const Dims& shape, const Dims& strides) {
+  struct Step {
+    std::uint64_t stride, extent;
+  };
+  std::array<Step, kMaxRank> steps{};
+  std::size_t count = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return false;
+    if (shape[d] == 1) continue;
+    const auto stride = static_cast<std::uint64_t>(strides[d]);
+    steps[count++] = {strides[d] < 0 ? 0 - stride : stride, static_cast<std::uint64_t>(shape[d])};
+  }
+  const std::span<Step> used = std::span(steps).first(count);
+  std::sort(used.begin(), used.end(),
+            [](const Step& a, const Step& b) { return a.stride < b.stride; });
+  std::uint64_t reach = 0;  // from the first element in memory to the last one
+  return std::any_of(used.begin(), used.end(), [&](const Step& step) {
+    const bool overlaps = step.stride <= reach;
+    reach += (step.extent - 1) * step.stride;
+    return overlaps;
+  });
 }
 
 Collapsed collapse(const Dims& shape, std::uint8_t reduced_dims, std::span<Dims> strides) {

@@ -13,6 +13,10 @@ namespace forebay::compute {
 /// it broadcasts.
 [[nodiscard]] Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& target);
 
+/// Whether elements of a view may share memory: false where each stride is longer than all shorter
+/// ones reach together, which holds for every part of a tensor whose own elements are apart.
+[[nodiscard]] bool may_overlap(const Dims& shape, const Dims& strides);
+
 /// Dimensions of one element are dropped, and neighbours merged where every leaf steps through both
 /// as through one and both are reduced or both kept. At least one dimension stays.
 struct Collapsed {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "compute/convert.hpp"
+#include "compute/strides.hpp"
 #include "compute/tensor_access.hpp"
 
 namespace forebay {
@@ -143,9 +144,10 @@ void assign(const Tensor& target, const Tensor& value) {
     throw ShapeError("assign: the target " + describe(target) +
                      " lies in another library's memory, which is for reading only");
   }
-  if (!target.node()->contiguous) {
-    throw ShapeError("assign: the target of shape " + to_string(target.shape()) +
-                     " is a view with strides");
+  const compute::Node& node = *target.node();
+  if (!node.contiguous && compute::may_overlap(node.shape, node.strides)) {
+    throw ShapeError("assign: elements of the target " + describe(target) +
+                     " may share memory, as it is a view with strides " + to_string(node.strides));
   }
   engine.assign(target.node(), value.node());
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "forebay/compute/shaping.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -221,6 +222,40 @@ TEST_CASE("what does not fit into the target is refused, and the target stays") 
   CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{1, 2});
   add_(whole, 41);
   CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{42, 43});
+}
+
+TEST_CASE("every function writes through a view with strides what it writes to a whole tensor") {
+  const Host host;
+  const Tensor b = host.f32(kOthers);
+  const std::function<void(const Tensor&)> functions[] = {
+      &exp_,
+      &neg_,
+      &sqrt_,
+      &logical_not_,
+      [&](const Tensor& t) { add_(t, b); },
+      [&](const Tensor& t) { mul_(t, 3); },
+      [&](const Tensor& t) { fma_(t, b, b); },
+      [&](const Tensor& t) { clamp_(t, 0.3, 0.6); },
+      [&](const Tensor& t) { masked_fill_(t, greater(b, 1), -1); },
+      [&](const Tensor& t) { fill_(t, 3); },
+      [&](const Tensor& t) { copy_(t, host.i32({7})); },
+      [&](const Tensor& t) { uniform_(t, 42); },
+      [&](const Tensor& t) { normal_(t, 42); },
+  };
+  for (std::size_t i = 0; i < std::size(functions); ++i) {
+    INFO("function " << i);
+    const Tensor whole = full({5, 2}, 0.0F, host.device).eval();
+    const Tensor column = whole.transpose();  // [2, 5]
+    const Tensor target = narrow(column, 0, 1, 1).transpose();
+    copy_(target, host.f32(kReals, {5, 1}));
+    functions[i](narrow(column, 0, 1, 1));
+    CHECK(target.to_host<float>() == written<float>(host, kReals, functions[i]));
+    CHECK(narrow(column, 0, 0, 1).to_host<float>() == std::vector<float>(5, 0));
+  }
+  const Tensor whole = host.i32({1, 2, 3, 4}, {2, 2});
+  CHECK(message_of<ShapeError>([&] { exp_(whole.transpose()); }) ==
+        "exp_: a result of f32 does not fit into i32 [2, 2]");
+  CHECK(whole.to_host<std::int32_t>() == std::vector<std::int32_t>{1, 2, 3, 4});
 }
 
 TEST_CASE("a result of another type is stored in the target's alone") {

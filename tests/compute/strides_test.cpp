@@ -45,6 +45,42 @@ TEST_CASE("broadcasting repeats by strides of zero") {
   CHECK(broadcast_strides({2, 3}, {3, 1}, {2, 3}) == Dims{3, 1});
 }
 
+TEST_CASE("elements of a view that may share memory are found, and parts of tensors never are") {
+  CHECK(may_overlap({2, 3}, {0, 1}));
+  CHECK(may_overlap({3, 2}, {1, 1}));
+  CHECK(may_overlap({3, 2}, {-2, 2}));
+  CHECK(may_overlap({4, 3, 2}, {3, 1, 2}));
+  CHECK_FALSE(may_overlap({0, 3}, {0, 0}));
+  CHECK_FALSE(may_overlap({1, 3}, {0, 1}));
+  CHECK_FALSE(may_overlap(Dims(), Dims()));
+  CHECK_FALSE(may_overlap({2, 2}, {INT64_MIN, 1}));
+  std::mt19937_64 random(11);
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  for (int round = 0; round < 2000; ++round) {
+    Dims shape;
+    for (std::int64_t d = below(kMaxRank + 1); d > 0; --d) shape.push_back(1 + below(4));
+    Dims strides = contiguous_strides(shape);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::int64_t step = 1 + below(shape[d]);
+      shape[d] = 1 + (shape[d] - 1) / step;
+      strides[d] *= below(2) == 0 ? step : -step;
+      const auto other = static_cast<std::size_t>(below(static_cast<std::int64_t>(d) + 1));
+      std::swap(shape[d], shape[other]);
+      std::swap(strides[d], strides[other]);
+    }
+    INFO(to_string(shape) << " by " << to_string(strides));
+    REQUIRE_FALSE(may_overlap(shape, strides));
+    // Of strides at random, those that are let through keep elements apart.
+    for (std::size_t d = 0; d < shape.size(); ++d) strides[d] = below(30) - 15;
+    std::vector<std::int64_t> all = offsets(shape, strides);
+    std::sort(all.begin(), all.end());
+    const bool apart = std::adjacent_find(all.begin(), all.end()) == all.end();
+    REQUIRE((apart || may_overlap(shape, strides)));
+  }
+}
+
 TEST_CASE("a space collapses as far as its leaves allow") {
   SECTION("contiguous leaves leave one dimension") {
     const Collapsed space = collapse({2, 3, 4}, 0, {});

@@ -4,6 +4,7 @@
 #include "tests/compute/cut_cases.hpp"
 #include "tests/compute/empty_cases.hpp"
 #include "tests/compute/reuse_cases.hpp"
+#include "tests/compute/strided_cases.hpp"
 #include "tests/gpu/gpu_compute.hpp"
 
 using namespace forebay;
@@ -79,4 +80,18 @@ TEST_CASE("on a GPU an expression has the same bits wherever it is cut") {
   FOREBAY_REQUIRE_DEVICE();
   on_each_tier(
       [](GpuCompute& gpu, bool interpreted) { check_cuts(gpu.device, 1, interpreted ? 15 : 1); });
+}
+
+TEST_CASE("on a GPU writes go through views with strides, in every type") {
+  FOREBAY_REQUIRE_DEVICE();
+  on_each_tier([](GpuCompute& gpu, bool) {
+    check_strided_writes(gpu.device);
+    check_overlapping_writes(gpu.device);
+    check_refused_writes(gpu.device);
+  });
+}
+
+TEST_CASE("on a GPU graphs write through views with strides") {
+  FOREBAY_REQUIRE_DEVICE();
+  on_each_tier([](GpuCompute& gpu, bool) { check_strided_writes_replay(gpu.device); });
 }

@@ -1,4 +1,5 @@
 // Tensors around and beyond 2^31 elements on a device, by each tier: indices, offsets and strides.
+#include "forebay/compute/in_place.hpp"
 #include "forebay/compute/shaping.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tests/gpu/gpu_compute.hpp"
@@ -91,4 +92,22 @@ TEST_CASE("on a GPU views of four dimensions reach beyond 2^31 elements") {
   CHECK(flip(x, 3).sum().item<std::int64_t>() == x.sum().item<std::int64_t>());
   CHECK(narrow(x, 0, 4, 1).reshape({1'000'000'000}).sum().item<std::int64_t>() ==
         slice(x, 0, 4, 5).sum().item<std::int64_t>());
+}
+
+TEST_CASE("on a GPU writes through strides reach beyond 2^31 and 2^32 elements") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  if (lacks_gibibytes(gpu, 16)) return;
+  using Bytes = std::vector<std::uint8_t>;
+  for (const std::int64_t rows : {kTwo31 / 3, kTwo31, kTwo31 + 3}) {
+    INFO(rows << " rows");
+    const Tensor x = full({rows, 3}, std::uint8_t{1}, gpu.device).eval();
+    const Tensor part = narrow(x, 1, 0, 2);  // of more than 2^32 elements at last
+    fill_(part, 5);
+    CHECK(x.sum().item<std::int64_t>() == rows * 11);
+    assign(narrow(part, 0, rows - 2, 2), full({2, 2}, std::uint8_t{7}, gpu.device));
+    CHECK(narrow(x, 0, rows - 3, 3).reshape({9}).to_host<std::uint8_t>() ==
+          Bytes{5, 5, 1, 7, 7, 1, 7, 7, 1});
+    CHECK(narrow(x, 0, 0, 1).reshape({3}).to_host<std::uint8_t>() == Bytes{5, 5, 1});
+  }
 }

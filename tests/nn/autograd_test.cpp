@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "forebay/compute/in_place.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "tests/nn/counting_backend.hpp"
 #include "tests/support/catch.hpp"
@@ -183,6 +184,20 @@ TEST_CASE("what is written in place records nothing, and later uses read the new
   CHECK_FALSE(nn::is_tracked(plain));
   nn::backward((w * w).sum());
   CHECK(nn::grad(w).to_host<float>() == std::vector<float>{20, 28, 36});
+  CHECK_FALSE(nn::grad(x).defined());
+}
+
+TEST_CASE("writes through a view with strides record nothing either") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor w = leaf({1, 2, 3, 4}, {2, 2}, host);
+  const Tensor x = leaf({10, 20}, {2}, host);
+  add_(narrow(w, 1, 1, 1).reshape({2, 1}), 1.0F);  // a reshape without strides is a copy
+  add_(narrow(w, 1, 1, 1), x.reshape({2, 1}));
+  copy_(w.transpose(), w);
+  CHECK(w.to_host<float>() == std::vector<float>{1, 3, 12, 24});
+  nn::backward((w * w).sum());
+  CHECK(nn::grad(w).to_host<float>() == std::vector<float>{2, 6, 24, 48});
   CHECK_FALSE(nn::grad(x).defined());
 }
 

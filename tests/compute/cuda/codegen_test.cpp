@@ -4,6 +4,7 @@
 
 #include "compute/cuda/tile_plan.hpp"
 #include "compute/gather.hpp"
+#include "compute/strided_copy.hpp"
 #include "runtime/cuda/nvrtc_compiler.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
@@ -77,11 +78,14 @@ TEST_CASE("kernels compile for every architecture that is served") {
   }
 }
 
-TEST_CASE("the kernels of gather and arange compile for every size of elements") {
+TEST_CASE("the kernels of gather, arange and strided copies compile for every size of elements") {
   const auto nvrtc = driver::NvrtcApi::open();
-  for (const compute::CustomKernel* kernel :
-       {&compute::gather_kernel(1), &compute::gather_kernel(2), &compute::gather_kernel(4),
-        &compute::gather_kernel(8), &compute::positions_kernel()}) {
+  std::vector<const compute::CustomKernel*> kernels{&compute::positions_kernel()};
+  for (const std::size_t bytes : {1U, 2U, 4U, 8U}) {
+    kernels.push_back(&compute::gather_kernel(bytes));
+    kernels.push_back(&compute::strided_copy_kernel(bytes));
+  }
+  for (const compute::CustomKernel* kernel : kernels) {
     const std::string cubin = cuda::compile_cubin(*nvrtc, cuda::with_prelude(kernel->cuda_source),
                                                   kernel->name, {"sm_80", false});
     CHECK(cubin.find(kernel->name) != std::string::npos);

@@ -106,6 +106,19 @@ TEST_CASE("temporaries of a capture share memory that nobody else gets until the
   CHECK(cuda.device->pool().validate() == "");
 }
 
+TEST_CASE("a write through strides is one launch of its own, in a graph too") {
+  FakeCuda cuda(fake_config(), true);
+  const Tensor x = from_host<float>(Floats(12, 1.0F), {3, 4}, *cuda.device);
+  const Tensor y = from_host<float>(Floats(12, 2.0F), {4, 3}, *cuda.device);
+  const auto& launch = cuda.device->api().cuLaunchKernel;
+  const std::uint64_t before = launch.calls();
+  assign(x.transpose(), y);
+  CHECK(launch.calls() == before + 1);
+  const Graph graph = capture(*cuda.device, [&] { assign(x.transpose(), y); });
+  CHECK(graph.size() == 1);
+  graph.replay();
+}
+
 TEST_CASE("a graph may go while it runs") {
   FakeCuda cuda;
   const Tensor x = on(*cuda.device, {1, 2, 3});

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "compute/gather.hpp"
+#include "compute/strided_copy.hpp"
 #include "forebay/pool/error.hpp"
 #include "tests/compute/cuda/fake_cuda.hpp"
 #include "tests/compute/cuda/fake_image.hpp"
@@ -77,11 +78,14 @@ TEST_CASE("an image that cannot be loaded now can be later") {
 }
 
 #ifdef FOREBAY_HAVE_INTERPRETER
-TEST_CASE("the kernels of gather and arange come with the library") {
+TEST_CASE("the kernels of gather, arange and strided copies come with the library") {
   for (const std::size_t bytes : {1U, 2U, 4U, 8U}) {
-    const CustomKernel& kernel = compute::gather_kernel(bytes);
-    CHECK(kernel.cuda_image.size() > 1000);
-    CHECK(kernel.name == "forebay_gather_" + std::to_string(bytes));
+    const CustomKernel& gather = compute::gather_kernel(bytes);
+    CHECK(gather.cuda_image.size() > 1000);
+    CHECK(gather.name == "forebay_gather_" + std::to_string(bytes));
+    const CustomKernel& copy = compute::strided_copy_kernel(bytes);
+    CHECK(copy.cuda_image.size() > 1000);
+    CHECK(copy.name == "forebay_strided_copy_" + std::to_string(bytes));
   }
   CHECK(compute::positions_kernel().cuda_image.size() > 1000);
 }

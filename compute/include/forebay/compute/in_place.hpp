@@ -8,7 +8,8 @@ namespace forebay {
 
 // Each is `assign(target, function(target, …))`, with the REQUIRES of `assign`: the result is cast
 // to the target's type, whose category must not be lower (ShapeError), and has its shape; other
-// operands broadcast to it. No gradient is recorded. One launch.
+// operands broadcast to it. No gradient is recorded. One launch, and one more to write through a
+// view with strides of its own.
 void add_(const Tensor& target, const Tensor& value);
 void add_(const Tensor& target, Scalar value);
 void sub_(const Tensor& target, const Tensor& value);

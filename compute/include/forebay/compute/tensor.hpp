@@ -252,11 +252,13 @@ requires is_element<T>
 void eval(std::span<const Tensor> tensors);
 
 /// Overwrites the elements of `target` (same shape, type and device) without a new allocation;
-/// every tensor that shares its storage sees it. For optimizers and buffers. `target` is not a view
-/// with strides of its own (ShapeError). An expression is written in place by one launch and stays
-/// an expression. REQUIRES: no lazy expression that reads the old value is left (its reader would
-/// see the new one). Values that autograd saved are seen changed too: between forward and backward
-/// that makes wrong gradients.
+/// every tensor that shares its storage sees it. For optimizers and buffers. An expression is
+/// written in place by one launch and stays an expression. Where `target` is a view with strides of
+/// its own, an expression is evaluated first, and a second launch writes through the view; a target
+/// of which elements share memory, as in one that was broadcast, is a ShapeError that names its
+/// shape and strides. REQUIRES: no lazy expression that reads the old value is left (its reader
+/// would see the new one). Values that autograd saved are seen changed too: between forward and
+/// backward that makes wrong gradients.
 void assign(const Tensor& target, const Tensor& value);
 
 }  // namespace forebay
