@@ -45,6 +45,7 @@ NodeRef Engine::operation(Op op, DType type, const Dims& shape, std::span<NodeRe
   const std::lock_guard lock(mutex_);
   device_.require_open();
   refuse_under_way();
+  for (const NodeRef& operand : operands) settle(*operand);
   if (all_constant(operands)) {
     std::array<ConstantValue, 3> values;
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -175,9 +176,26 @@ void Engine::make_storage(Node& node, std::shared_ptr<Storage> storage) {
   node.become_storage(std::move(storage));
 }
 
+// What is written to a constant from now on is seen by its views, and the other way round.
+void Engine::settle(Node& node) {
+  if (!node.is(NodeKind::constant) || !node.base() || !node.base()->is(NodeKind::storage)) return;
+  const NodeRef base = node.base();
+  if (log_ != nullptr) [[unlikely]] {
+    log_->note(node);
+    node.operands[0] = base;
+  }
+  node.become_view();
+}
+
 void Engine::evaluate(const NodeRef& node, const End& end) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
+  // A view of a constant that nobody else sees is on its own.
+  if (node->is(NodeKind::constant) && node->numel != 0 && node->base() &&
+      node->base()->owners() > 1) {
+    evaluate(node->base(), end);
+    settle(*node);
+  }
   if (node->is(NodeKind::storage)) return;
   if (node->numel == 0) {
     make_storage(*node, allocate(0, node->type));
@@ -194,6 +212,7 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
   refuse_under_way();
   std::vector<Node*> pending;
   for (const NodeRef& node : nodes) {
+    if (node->is(NodeKind::constant) && node->base()) evaluate(node, end);
     if (!node->is(NodeKind::storage) && node->numel != 0) pending.push_back(node.get());
   }
   const auto smaller = [](const Node* a, const Node* b) { return less(a->shape, b->shape); };
@@ -237,6 +256,8 @@ NodeRef Engine::copy(const NodeRef& node, const End& end) {
 NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides,
                      std::int64_t offset) {
   const std::lock_guard lock(mutex_);
+  settle(*node);
+  if (node->is(NodeKind::constant)) return Node::view_of(node, shape, strides, offset);
   return Node::view(device_, *this, shape, node->type, node->storage, strides,
                     node->offset + offset);
 }
@@ -278,6 +299,7 @@ void Engine::assign(const NodeRef& target, const NodeRef& value) {
   const std::lock_guard lock(mutex_);
   refuse_under_way();
   evaluate(target, kEndConsumer);
+  settle(*value);
   if (target->numel == 0) return;
   if (!target->contiguous) {
     assign_strided(target, value);
@@ -332,6 +354,7 @@ void Engine::refuse_under_way() const {
 
 void Engine::lower(const LowerRequest& request) {
   refuse_under_way();
+  for (Node* const root : request.roots) settle(*root);
   while (!lowering_.run(request, limits_, walk_)) split(request.roots.front());
 }
 

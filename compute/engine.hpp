@@ -73,10 +73,14 @@ class Engine {
   [[nodiscard]] NodeRef contiguous(const NodeRef& node, const End& end);
   /// A copy of its own, row-major from the start of its storage.
   [[nodiscard]] NodeRef copy(const NodeRef& node, const End& end);
-  /// `node` by other strides, `offset` elements further on. REQUIRES: storage, in which every
-  /// element of the view lies.
+  /// `node` by other strides, `offset` elements further on. REQUIRES: storage or a constant, in
+  /// which every element of the view lies.
   [[nodiscard]] NodeRef view(const NodeRef& node, const Dims& shape, const Dims& strides,
                              std::int64_t offset = 0);
+
+  /// A constant becomes the view of storage that it should be, once what it is a view of is
+  /// storage. REQUIRES: the mutex.
+  void settle(Node& node);
 
   /// `input` reduced over `reduced_dims` of its dimensions, as a tensor of `shape`: one launch with
   /// the expression in front of it. `input` is stored only if somebody else than `own_references`

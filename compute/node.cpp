@@ -63,6 +63,17 @@ NodeRef Node::constant(Device& device, Engine& engine, const Dims& shape, DType 
   NodeRef node(new Node(NodeKind::constant, type, shape, device, engine));
   node->keeper = device.shared_from_this();
   node->bits = bits;
+  node->strides = contiguous_strides(shape);
+  return node;
+}
+
+NodeRef Node::view_of(const NodeRef& base, const Dims& shape, const Dims& strides,
+                      std::int64_t offset) {
+  NodeRef node = constant(*base->device, *base->engine, shape, base->type, base->bits);
+  node->operands[0] = base->base() ? base->base() : base;
+  node->strides = strides;
+  node->offset = base->offset + offset;
+  node->contiguous = is_contiguous(shape, strides);
   return node;
 }
 
@@ -96,6 +107,13 @@ void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {
   contiguous = true;
   kind = NodeKind::storage;
   for (NodeRef& operand : operands) operand = NodeRef();
+}
+
+void Node::become_view() noexcept {
+  storage = base()->storage;
+  offset += base()->offset;
+  kind = NodeKind::storage;
+  operands[0] = NodeRef();
 }
 
 // Nodes that lose their last owner hang on a list through themselves: no recursion, no allocation.

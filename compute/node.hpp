@@ -67,7 +67,7 @@ struct Weight {
 
 enum class NodeKind : std::uint8_t {
   operation,  ///< to be done
-  constant,   ///< one number, whatever the shape
+  constant,   ///< one number, whatever the shape; perhaps a view of one that somebody holds
   storage,    ///< elements in memory, by strides
 };
 
@@ -77,7 +77,8 @@ enum class NodeKind : std::uint8_t {
 /// Invariants: 1. the operands of an operation have its shape or are constants; 2. a node changes
 /// once at most, from operation or constant to storage, or from strided to contiguous storage, and
 /// its value never does by that (a capture takes that back, capture_log.hpp); 3. all nodes of an
-/// expression belong to one device.
+/// expression belong to one device; 4. a view of a constant holds that one, which is no view
+/// itself, and shares its storage as soon as either is needed in memory (Engine::evaluate).
 class Node {
  public:
   /// REQUIRES: at least one operand.
@@ -92,6 +93,10 @@ class Node {
   /// All of `storage`, row-major.
   [[nodiscard]] static NodeRef whole(Device& device, Engine& engine, const Dims& shape, DType type,
                                      std::shared_ptr<Storage> storage);
+  /// The same number as `constant`, in the place that a view by `strides` and `offset` of its
+  /// elements has.
+  [[nodiscard]] static NodeRef view_of(const NodeRef& constant, const Dims& shape,
+                                       const Dims& strides, std::int64_t offset);
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -101,6 +106,8 @@ class Node {
 
   /// The value is in `storage` now, row-major from its start. Drops the operands.
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
+  /// A constant with a base that is storage becomes a view of it.
+  void become_view() noexcept;
 
   /// The address of the first element; REQUIRES: storage.
   [[nodiscard]] void* address() const noexcept {
@@ -112,6 +119,8 @@ class Node {
   [[nodiscard]] std::span<const NodeRef> inputs() const noexcept {
     return {operands.data(), static_cast<std::size_t>(kind == NodeKind::operation ? count : 0)};
   }
+  /// What a constant is a view of, or none.
+  [[nodiscard]] const NodeRef& base() const noexcept { return operands[0]; }
   [[nodiscard]] std::uint32_t owners() const noexcept {
     return refs_.load(std::memory_order_relaxed);
   }
@@ -124,7 +133,7 @@ class Node {
   DType type;
   Op op = Op::add;
   std::uint8_t count = 0;  ///< operands of an operation
-  bool contiguous = true;  ///< storage: row-major without gaps
+  bool contiguous = true;  ///< but for operations: row-major without gaps
   std::uint64_t bits = 0;  ///< constant, from the lowest bit on
   Dims shape;
   std::int64_t numel = 0;

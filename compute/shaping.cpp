@@ -48,11 +48,7 @@ Tensor part(const char* name, const Tensor& x, int axis, std::int64_t first, std
   Dims shape = x.shape();
   shape[d] = count;
   const NodeRef node = x.node();
-  if (node->is(compute::NodeKind::constant)) {
-    return recorded(name, x, axis, first, step,
-                    Node::constant(engine.device(), engine, shape, node->type, node->bits));
-  }
-  engine.evaluate(node, compute::kEndConsumer);
+  if (!node->is(compute::NodeKind::constant)) engine.evaluate(node, compute::kEndConsumer);
   Dims strides = node->strides;
   const std::int64_t offset = count == 0 ? 0 : first * strides[d];
   strides[d] *= step;

@@ -38,14 +38,11 @@ Dims resolved(const Dims& from, std::int64_t numel, Dims shape) {
   return shape;
 }
 
-// `node` in another shape: the same constant, or the same elements by `strides_of(node)`.
+// `node` in another shape, by `strides_of(node)`.
 template <typename StridesOf>
 NodeRef with_shape(Engine& engine, const NodeRef& node, const Dims& shape, StridesOf&& strides_of) {
   const std::lock_guard lock(engine.mutex());
-  if (node->is(compute::NodeKind::constant)) {
-    return Node::constant(engine.device(), engine, shape, node->type, node->bits);
-  }
-  engine.evaluate(node, compute::kEndConsumer);
+  if (!node->is(compute::NodeKind::constant)) engine.evaluate(node, compute::kEndConsumer);
   return engine.view(node, shape, strides_of(*node));
 }
 
@@ -57,6 +54,10 @@ Tensor recorded(Action action, const Tensor& input, NodeRef node, std::span<cons
 
 NodeRef reshaped(Engine& engine, const NodeRef& node, const Dims& shape) {
   const std::lock_guard lock(engine.mutex());
+  engine.settle(*node);
+  if (node->is(compute::NodeKind::constant) && !node->contiguous) {
+    return Node::constant(engine.device(), engine, shape, node->type, node->bits);
+  }
   const NodeRef source =
       node->is(compute::NodeKind::constant) ? node : engine.contiguous(node, compute::kEndConsumer);
   return with_shape(engine, source, shape,

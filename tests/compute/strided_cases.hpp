@@ -50,6 +50,10 @@ inline const std::vector<StridedView>& strided_views() {
   return kViews;
 }
 
+inline Tensor on_device(Device& device, const std::vector<float>& values) {
+  return from_host<float>(values, {static_cast<std::int64_t>(values.size())}, device);
+}
+
 inline std::vector<double> doubles_of(const Tensor& t) {
   return t.to(DType::f64).to_host<double>();
 }
@@ -183,6 +187,66 @@ inline void check_refused_writes(Device& device) {
   fill_(slice(wide, 1, 2, 0, 2), 1);
   fill_(narrow(row.broadcast_to({2, 3}), 0, 0, 0), 1);
   CHECK(device.counters().fusion.launches == launches);
+}
+
+/// Numbers that nobody has stored yet are shared with their views as storage is.
+inline void check_constant_views(Device& device) {
+  using Floats = std::vector<float>;
+  const auto launches = [&] { return device.counters().fusion.launches.load(); };
+  Tensor x = zeros({2, 3}, device);
+  fill_(narrow(x, 1, 0, 2), 5);
+  CHECK(x.to_host<float>() == Floats{5, 5, 0, 5, 5, 0});
+  // From a view to all others, and from what they are views of.
+  x = full({2, 4}, 1.0F, device);
+  const Tensor row = narrow(x, 0, 1, 1);
+  const Tensor turned = flip(x, 1).transpose();
+  const Tensor flat = x.reshape({8});
+  const Tensor repeated = row.broadcast_to({2, 4});
+  copy_(slice(flat, 0, 1, 8, 2), on_device(device, {1, 2, 3, 4}));
+  CHECK(x.to_host<float>() == Floats{1, 1, 1, 2, 1, 3, 1, 4});
+  CHECK(row.to_host<float>() == Floats{1, 3, 1, 4});
+  CHECK((row + 1.0F).to_host<float>() == Floats{2, 4, 2, 5});
+  CHECK(turned.to_host<float>() == Floats{2, 4, 1, 1, 1, 3, 1, 1});
+  CHECK(turned.sum().item() == 14);
+  add_(x, 1.0F);
+  CHECK(repeated.to_host<float>() == Floats{2, 4, 2, 5, 2, 4, 2, 5});
+  CHECK(narrow(turned, 0, 0, 1).to_host<float>() == Floats{3, 5});
+  const Tensor target = zeros({8}, device);
+  assign(target, flat);
+  CHECK(target.to_host<float>() == Floats{2, 2, 2, 3, 2, 4, 2, 5});
+  CHECK_THROWS_AS(fill_(zeros({3}, device).broadcast_to({2, 3}), 1), ShapeError);
+  // They are stored once, and only when somebody needs that.
+  x = full({3}, 2.0F, device);
+  const Tensor part = narrow(x, 0, 1, 2);
+  std::uint64_t before = launches();
+  const Tensor sum = part + 3.0F;
+  CHECK(launches() == before);
+  part.eval();
+  x.eval();
+  CHECK(launches() == before + 1);
+  CHECK(sum.to_host<float>() == Floats{5, 5});
+  const std::array<Tensor, 2> both{zeros({2}, device), full({2, 2}, 4.0F, device)};
+  const std::array<Tensor, 2> views{narrow(both[0], 0, 0, 2), narrow(both[1], 0, 1, 1)};
+  eval(views);
+  fill_(both[1], 6.0F);
+  CHECK(views[1].to_host<float>() == Floats{6, 6});
+  // Of something huge that nobody has any more, a view is on its own.
+  const std::int64_t huge = std::int64_t{1} << 40;
+  const Tensor alone = narrow(zeros({huge}, device), 0, 5, 2);
+  CHECK(alone.to_host<float>() == Floats{0, 0});
+  // What a graph writes to a number from before is the graph's, as with expressions.
+  x = zeros({2, 2}, device);
+  const Tensor column = narrow(x, 1, 1, 1);
+  Tensor seen;
+  const Graph graph = capture(device, [&] {
+    add_(column, 1.0F);
+    seen = (x + 0.0F).eval();
+  });
+  CHECK(column.to_host<float>() == Floats{0, 0});
+  graph.replay();
+  CHECK(seen.to_host<float>() == Floats{0, 1, 0, 1});
+  add_(column, 7.0F);
+  CHECK(x.to_host<float>() == Floats{0, 7, 0, 7});
 }
 
 /// Graphs hold such writes, and do them again.

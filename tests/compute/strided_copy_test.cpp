@@ -22,6 +22,11 @@ TEST_CASE("views whose elements share memory are no targets, and empty ones cost
   check_refused_writes(host.device);
 }
 
+TEST_CASE("numbers that are not stored yet are shared with their views") {
+  const Host host;
+  check_constant_views(host.device);
+}
+
 TEST_CASE("graphs write through views with strides") {
   const Host host;
   check_strided_writes_replay(host.device);

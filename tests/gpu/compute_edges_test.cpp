@@ -88,6 +88,7 @@ TEST_CASE("on a GPU writes go through views with strides, in every type") {
     check_strided_writes(gpu.device);
     check_overlapping_writes(gpu.device);
     check_refused_writes(gpu.device);
+    check_constant_views(gpu.device);
   });
 }
 
