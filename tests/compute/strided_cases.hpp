@@ -215,6 +215,15 @@ inline void check_constant_views(Device& device) {
   assign(target, flat);
   CHECK(target.to_host<float>() == Floats{2, 2, 2, 3, 2, 4, 2, 5});
   CHECK_THROWS_AS(fill_(zeros({3}, device).broadcast_to({2, 3}), 1), ShapeError);
+  // Whatever asks for a view first sees what was written.
+  x = full({4}, 1.0F, device);
+  const std::array<Tensor, 4> unread{narrow(x, 0, 1, 2), flip(x, 0), slice(x, 0, 0, 4, 2),
+                                     x.reshape({2, 2})};
+  fill_(x, 3.0F);
+  CHECK((unread[0] + 1.0F).to_host<float>() == Floats{4, 4});
+  CHECK(unread[1].sum().item() == 12);
+  CHECK(narrow(unread[2], 0, 1, 1).item() == 3);
+  CHECK(unread[3].transpose().reshape({4}).to_host<float>() == Floats{3, 3, 3, 3});
   // They are stored once, and only when somebody needs that.
   x = full({3}, 2.0F, device);
   const Tensor part = narrow(x, 0, 1, 2);
