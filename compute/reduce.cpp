@@ -139,24 +139,24 @@ Tensor widened(const Tensor& tensor) {
 
 }  // namespace
 
-Tensor Tensor::sum(std::span<const int> axes, bool keepdim) const& {
+Tensor Tensor::sum(const Axes& axes, bool keepdim) const& {
   return reduce(ReduceOp::sum, *this, axes, keepdim, 0);
 }
-Tensor Tensor::sum(std::span<const int> axes, bool keepdim) && {
+Tensor Tensor::sum(const Axes& axes, bool keepdim) && {
   const Tensor consumed = std::move(*this);
   return reduce(ReduceOp::sum, consumed, axes, keepdim, 1);
 }
-Tensor Tensor::mean(std::span<const int> axes, bool keepdim) const& {
+Tensor Tensor::mean(const Axes& axes, bool keepdim) const& {
   return reduce(ReduceOp::mean, *this, axes, keepdim, 0);
 }
-Tensor Tensor::mean(std::span<const int> axes, bool keepdim) && {
+Tensor Tensor::mean(const Axes& axes, bool keepdim) && {
   const Tensor consumed = std::move(*this);
   return reduce(ReduceOp::mean, consumed, axes, keepdim, 1);
 }
 
-#define FOREBAY_REDUCTION(name)                                        \
-  Tensor Tensor::name(std::span<const int> axes, bool keepdim) const { \
-    return reduce(ReduceOp::name, *this, axes, keepdim, 0);            \
+#define FOREBAY_REDUCTION(name)                               \
+  Tensor Tensor::name(const Axes& axes, bool keepdim) const { \
+    return reduce(ReduceOp::name, *this, axes, keepdim, 0);   \
   }
 FOREBAY_REDUCTION(prod)
 FOREBAY_REDUCTION(min)
@@ -165,19 +165,19 @@ FOREBAY_REDUCTION(argmin)
 FOREBAY_REDUCTION(argmax)
 #undef FOREBAY_REDUCTION
 
-Tensor Tensor::any(std::span<const int> axes, bool keepdim) const {
+Tensor Tensor::any(const Axes& axes, bool keepdim) const {
   const std::vector<int> sorted = sorted_axes(axes, *this, "any");
   // Of nothing there is none; numbers join as booleans by or.
   if (numel() == 0) return greater(to(DType::boolean).sum(sorted, keepdim), 0);
   return reduce(ReduceOp::max, to(DType::boolean), sorted, keepdim, 1);
 }
-Tensor Tensor::all(std::span<const int> axes, bool keepdim) const {
+Tensor Tensor::all(const Axes& axes, bool keepdim) const {
   const std::vector<int> sorted = sorted_axes(axes, *this, "all");
   if (numel() == 0) return greater(to(DType::boolean).prod(sorted, keepdim), 0);
   return reduce(ReduceOp::min, to(DType::boolean), sorted, keepdim, 1);
 }
 
-Tensor Tensor::var(std::span<const int> axes, bool unbiased, bool keepdim) const {
+Tensor Tensor::var(const Axes& axes, bool unbiased, bool keepdim) const {
   if (category_of(dtype()) != Category::real) {
     throw ShapeError("var has no form for " + std::string(to_string(dtype())) + " " +
                      to_string(shape()));
@@ -191,7 +191,7 @@ Tensor Tensor::var(std::span<const int> axes, bool unbiased, bool keepdim) const
       .to(dtype());
 }
 
-Tensor Tensor::norm(std::span<const int> axes, bool keepdim) const {
+Tensor Tensor::norm(const Axes& axes, bool keepdim) const {
   if (category_of(dtype()) != Category::real) {
     throw ShapeError("norm has no form for " + std::string(to_string(dtype())) + " " +
                      to_string(shape()));

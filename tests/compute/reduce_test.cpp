@@ -119,6 +119,23 @@ TEST_CASE("sums and means over all subsets of axes, of many shapes") {
   }
 }
 
+TEST_CASE("axes are one number, a list or an array of any kind") {
+  const Host host;
+  const Tensor t = host.f32({1, 2, 3, 4, 5, 6}, {2, 3});
+  const std::vector<float> columns{5, 7, 9};
+  CHECK(t.sum(0).to_host<float>() == columns);
+  CHECK(t.sum(-2).to_host<float>() == columns);
+  CHECK(t.sum({0}).to_host<float>() == columns);
+  CHECK(t.sum(t.rank() - 2).to_host<float>() == columns);
+  CHECK(t.sum(std::array{0}).to_host<float>() == columns);
+  CHECK(t.sum(std::span<const int>(std::vector<int>{0})).to_host<float>() == columns);
+  CHECK(t.sum({0, 1}).item() == 21);
+  CHECK(t.sum().item() == 21);
+  CHECK(t.sum({}, true).shape() == Dims{1, 1});
+  CHECK(t.argmax(1).to_host<std::int64_t>() == std::vector<std::int64_t>{2, 2});
+  CHECK_THROWS_AS(t.sum(std::int64_t{1} << 40), ShapeError);
+}
+
 TEST_CASE("sums of strided views") {
   const Host host;
   const auto values = random_values(6 * 50 * 7, 4);

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "forebay/pool/error.hpp"
 
@@ -45,6 +48,29 @@ class Dims {
 
   std::array<std::int64_t, kMaxRank> values_{};
   std::size_t size_ = 0;
+};
+
+/// Which axes, for the length of a call: `x.sum(1)`, `x.sum({0, -1})` or any array of ints; all of
+/// them without any. Holds no copy of an array.
+class Axes {
+ public:
+  Axes() noexcept = default;
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Axes(T axis)
+  noexcept
+      : one_(std::in_range<int>(axis) ? static_cast<int>(axis) : std::numeric_limits<int>::max()),
+        axes_(&one_, 1) {}
+  Axes(std::initializer_list<int> axes) noexcept : axes_(axes.begin(), axes.size()) {}
+  template <std::convertible_to<std::span<const int>> T>
+  requires(!std::same_as<T, Axes>) Axes(const T& axes)
+  noexcept : axes_(axes) {}
+  Axes(const Axes&) = delete;
+  Axes& operator=(const Axes&) = delete;
+  operator std::span<const int>() const noexcept { return axes_; }
+
+ private:
+  int one_ = 0;
+  std::span<const int> axes_;
 };
 
 /// "[32, 4, 84, 84]", "[]" for a scalar.

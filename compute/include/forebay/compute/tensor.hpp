@@ -133,28 +133,27 @@ class Tensor {
   /// Over the given axes (negative from the end), all without any; of no dimensions there are axes
   /// 0 and -1 all the same. Sums of integers and booleans are i64, modulo 2^64; mean needs a real
   /// type (ShapeError).
-  [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) const&;
-  [[nodiscard]] Tensor sum(std::span<const int> axes = {}, bool keepdim = false) &&;
-  [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) const&;
-  [[nodiscard]] Tensor mean(std::span<const int> axes = {}, bool keepdim = false) &&;
+  [[nodiscard]] Tensor sum(const Axes& axes = {}, bool keepdim = false) const&;
+  [[nodiscard]] Tensor sum(const Axes& axes = {}, bool keepdim = false) &&;
+  [[nodiscard]] Tensor mean(const Axes& axes = {}, bool keepdim = false) const&;
+  [[nodiscard]] Tensor mean(const Axes& axes = {}, bool keepdim = false) &&;
   /// Products are of the type of sums.
-  [[nodiscard]] Tensor prod(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor prod(const Axes& axes = {}, bool keepdim = false) const;
   /// NaN wins; ShapeError for the least or largest of no elements.
-  [[nodiscard]] Tensor min(std::span<const int> axes = {}, bool keepdim = false) const;
-  [[nodiscard]] Tensor max(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor min(const Axes& axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor max(const Axes& axes = {}, bool keepdim = false) const;
   /// i64: where the least or largest element stands, counted row-major over the given axes. Of
   /// equal ones the first, of NaNs the first.
-  [[nodiscard]] Tensor argmin(std::span<const int> axes = {}, bool keepdim = false) const;
-  [[nodiscard]] Tensor argmax(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor argmin(const Axes& axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor argmax(const Axes& axes = {}, bool keepdim = false) const;
   /// Booleans: whether any, or every, element is not 0. Of none: false, true.
-  [[nodiscard]] Tensor any(std::span<const int> axes = {}, bool keepdim = false) const;
-  [[nodiscard]] Tensor all(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor any(const Axes& axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor all(const Axes& axes = {}, bool keepdim = false) const;
   /// The mean square distance from the mean, over one element less if `unbiased` (NaN for one
   /// element then). Two passes, so that a large mean costs no digits. Reals (ShapeError).
-  [[nodiscard]] Tensor var(std::span<const int> axes = {}, bool unbiased = true,
-                           bool keepdim = false) const;
+  [[nodiscard]] Tensor var(const Axes& axes = {}, bool unbiased = true, bool keepdim = false) const;
   /// The square root of the sum of squares. Reals (ShapeError).
-  [[nodiscard]] Tensor norm(std::span<const int> axes = {}, bool keepdim = false) const;
+  [[nodiscard]] Tensor norm(const Axes& axes = {}, bool keepdim = false) const;
 
   /// The same storage without autograd. Shares memory.
   [[nodiscard]] Tensor detach() const;
