@@ -1,10 +1,15 @@
 // The two tiers on a device: the same bits, and nobody waits for the compiler.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <random>
 
 #include "compute/cuda/tile_plan.hpp"
+#include "forebay/compute/graph.hpp"
+#include "forebay/compute/in_place.hpp"
 #include "forebay/compute/prepare.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/gpu/gpu_compute.hpp"
@@ -190,6 +195,62 @@ TEST_CASE("a new program runs at once, and by its kernel when that is ready") {
   CHECK(kernels.interpreted_launches == interpreted);
   CHECK(kernels.compiled_launches > 0);
   CHECK(kernels.compile_wait_us == 0);  // nobody has waited
+}
+
+TEST_CASE("once all kernels are there, a graph captures them and not the interpreter") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  if (without_interpreter(gpu)) return;
+  const KernelCounters& kernels = gpu.device.counters().kernels;
+  const Tensor x = full({1000}, 1.5F, gpu.device).eval();
+  const Tensor y = zeros({1000}, gpu.device).eval();
+  const auto step = [&] { assign(y, x * 2.0F + 0.25F); };
+  step();
+  y.eval();
+  CHECK(kernels.interpreted_launches > 0);
+  REQUIRE(prepare(gpu.device));
+  const std::uint64_t interpreted = kernels.interpreted_launches;
+  const std::uint64_t compiled = kernels.compiled_launches;
+  const Graph graph = capture(gpu.device, step);
+  CHECK(kernels.interpreted_launches == interpreted);
+  CHECK(kernels.compiled_launches > compiled);
+  assign(x, full({1000}, 4.0F, gpu.device));
+  graph.replay();
+  CHECK(y.to_host<float>() == std::vector<float>(1000, 8.25F));
+}
+
+TEST_CASE("a hundred million random numbers sum as in long doubles, whole, in rows and columns") {
+  FOREBAY_REQUIRE_DEVICE();
+  Config config = device_config();
+  config.fusion.tier = GENERATE(FusionTier::interpret, FusionTier::compile);
+  GpuCompute gpu(config);
+  if (config.fusion.tier == FusionTier::interpret && without_interpreter(gpu)) return;
+  constexpr std::int64_t kSide = 10'000;
+  const Tensor x = random_uniform({kSide, kSide}, 77, gpu.device);
+  const std::vector<float> values = x.to_host<float>();
+  std::vector<long double> rows(kSide);
+  std::vector<long double> columns(kSide);
+  long double total = 0;
+  for (std::size_t i = 0; i < kSide; ++i) {
+    for (std::size_t j = 0; j < kSide; ++j) {
+      rows[i] += values[i * kSide + j];
+      columns[j] += values[i * kSide + j];
+    }
+    total += rows[i];
+  }
+  // Eight terms are added in f32, their sums in f64, and the result is rounded once.
+  constexpr double kBound = 3e-7;
+  const auto off = [](float got, long double want) {
+    return static_cast<double>(std::abs((got - want) / want));
+  };
+  CHECK(off(x.sum().item(), total) < kBound);
+  const std::vector<float> row_sums = x.sum(1).to_host<float>();
+  const std::vector<float> column_sums = x.sum(0).to_host<float>();
+  double worst = 0;
+  for (std::size_t i = 0; i < kSide; ++i) {
+    worst = std::max({worst, off(row_sums[i], rows[i]), off(column_sums[i], columns[i])});
+  }
+  CHECK(worst < kBound);
 }
 
 TEST_CASE("with fusion.tier interpret nothing is ever compiled, with compile nothing interpreted") {
