@@ -112,7 +112,8 @@ class Writer {
         end_(static_cast<unsigned>(program.code.size())),
         slot_(first_result_ + program.code.size(), kNone),
         alias_(slot_.size()),
-        last_(slot_.size(), 0) {
+        last_(slot_.size(), 0),
+        read_(slot_.size(), false) {
     for (unsigned v = 0; v < alias_.size(); ++v) alias_[v] = v;
   }
 
@@ -128,6 +129,7 @@ class Writer {
     for (unsigned v = 0; v < first_result_; ++v) store_outputs(v, end_);
     finish_code();
     out_.code.push_back(0);  // the kernels read one word ahead
+    for (Bytecode::Placed& leaf : out_.leaves) leaf.read = wide(leaf.leaf) || read_[leaf.leaf];
     assert(out_.slots <= kFbScalar && out_.scalar_words <= kFbScalar);
   }
 
@@ -139,7 +141,8 @@ class Writer {
   [[nodiscard]] bool is_scalar(unsigned value) const {
     return value >= first_scalar_ && value < first_result_;
   }
-  [[nodiscard]] unsigned operand(unsigned value) const {
+  [[nodiscard]] unsigned operand(unsigned value) {
+    read_[value] = true;
     return is_scalar(value) ? kFbScalar | out_.scalar_at[value - first_scalar_] : slot_[value];
   }
   void emit(unsigned code, unsigned b = 0, unsigned c = 0) {
@@ -184,7 +187,8 @@ class Writer {
       if (program_.leaves[k].access == Access::single) continue;
       slot_[k] = take_slot(is_wide(type));
       accumulator_ = is_wide(type) ? kNone : k;
-      out_.leaves.push_back({static_cast<std::uint16_t>(k), static_cast<std::uint16_t>(slot_[k])});
+      out_.leaves.push_back(
+          {static_cast<std::uint16_t>(k), static_cast<std::uint16_t>(slot_[k]), false});
     }
     for (unsigned k = 0; k < first_scalar_; ++k) {
       if (program_.leaves[k].access != Access::single) continue;
@@ -396,6 +400,7 @@ class Writer {
   std::vector<unsigned> slot_;     // of each value; kNone while it is in the accumulator or nowhere
   std::vector<unsigned> alias_;    // the value that a value is
   std::vector<unsigned> last_;     // the last instruction that reads it; end_: what comes after all
+  std::vector<bool> read_;         // of each value, whether code reads its slot
   std::vector<unsigned> idle_[2];  // slots, single ones and pairs
   unsigned accumulator_ = kNone;
   unsigned work_ = kNone;

@@ -24,6 +24,7 @@ struct Bytecode {
   struct Placed {
     std::uint16_t leaf;  ///< of the program
     std::uint16_t slot;
+    bool read;  ///< from the slot; else it is only in the accumulator
   };
   std::vector<std::uint32_t> code;       ///< ends with kFbEnd
   std::vector<Placed> leaves;            ///< those with an element for each

@@ -145,6 +145,7 @@ struct FbBuffer {
   unsigned packed : 1;     // a piece of elements lies together, and aligned to its size
   unsigned straight : 1;   // so do all elements of a row, or of the space
   unsigned strided : 1;
+  unsigned read : 1;    // from its slot, else only from the accumulator
   unsigned staged : 1;  // it goes through shared memory; `packed` is along its own neighbours then
   unsigned short strides_at;  // a stride for each dimension
   unsigned short stage_at;    // where its stage begins, in 16 bytes

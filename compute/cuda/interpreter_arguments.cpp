@@ -281,6 +281,7 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
     FbBuffer buffer = buffer_of(binding.leaves[placed.leaf], leaf.type, strided,
                                 strided ? binding.strides[placed.leaf] : index_strides);
     buffer.slot = placed.slot & (kFbScalar - 1U);
+    buffer.read = placed.read;
     if (tiles.blocks > 0 && (tiles.leaves >> placed.leaf & 1) != 0) {
       buffer.staged = 1;
       buffer.packed = is_packed(buffer.address, size_of(leaf.type), binding.strides[placed.leaf],

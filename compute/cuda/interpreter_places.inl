@@ -301,17 +301,18 @@ FB_FN void fb_load_leaf(const Args& a, const FbBuffer& leaf, const FbSlots<N>& s
 
 // Word 4q + n of a slot, and of `acc`, from the word of memory that has the element.
 template <unsigned kSizeLog2, int N, typename Word>
-FB_FN void fb_widen(unsigned slot, const FbSlots<N>& slots, unsigned (&acc)[N], const Word& word) {
+FB_FN void fb_widen(const FbBuffer& leaf, const FbSlots<N>& slots, unsigned (&acc)[N],
+                    const Word& word) {
   constexpr int kQuads = ((N << kSizeLog2) + 15) / 16;
   FbQuad raw[kQuads];  // the first words take their place
 #pragma unroll
-  for (int q = 0; q < kQuads; ++q) raw[q] = *slots.quad(slot, q);
+  for (int q = 0; q < kQuads; ++q) raw[q] = *slots.quad(leaf.slot, q);
 #pragma unroll
   for (int e = 0; e < N; ++e) {
     const int at = e << kSizeLog2;
     acc[e] = word(raw[at / 16].w[at % 16 / 4], (unsigned)e % 4);
   }
-  slots.put(slot, acc);
+  if (leaf.read) slots.put(leaf.slot, acc);
 }
 
 // Element n of what a word holds of elements of one or two bytes, as a word.
@@ -332,13 +333,13 @@ template <int N>
 FB_FN void fb_widen_leaf(const FbBuffer& leaf, const FbSlots<N>& slots, unsigned (&acc)[N]) {
   switch (leaf.form) {
     case kFbByte:
-      return fb_widen<0>(leaf.slot, slots, acc, fb_byte);
+      return fb_widen<0>(leaf, slots, acc, fb_byte);
     case kFbBoolean:
-      return fb_widen<0>(leaf.slot, slots, acc, fb_truth);
+      return fb_widen<0>(leaf, slots, acc, fb_truth);
     case kFbF16:
-      return fb_widen<1>(leaf.slot, slots, acc, fb_half);
+      return fb_widen<1>(leaf, slots, acc, fb_half);
     default:
-      fb_widen<1>(leaf.slot, slots, acc, fb_bfloat);
+      fb_widen<1>(leaf, slots, acc, fb_bfloat);
   }
 }
 
@@ -356,7 +357,7 @@ FB_FN void fb_from_stage(const FbBuffer& leaf, const FbSlots<N>& slots, const Pl
       acc[m * kFbPatch + n] = word(words[(m << kSizeLog2) / 4], m);
     }
   }
-  slots.put(leaf.slot, acc);
+  if (leaf.read) slots.put(leaf.slot, acc);
 }
 template <int N, typename Place>
 FB_FN void fb_leaf_from_stage(const FbBuffer& leaf, const FbSlots<N>& slots, const Place& place,

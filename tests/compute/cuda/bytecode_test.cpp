@@ -209,6 +209,25 @@ TEST_CASE("comparisons give words that choices and casts take") {
         "add_f32_m 1; out_last 0");
 }
 
+TEST_CASE("leaves say whether the code reads their slots, or has them from the accumulator alone") {
+  const auto read = [](std::vector<compute::Instruction> code, std::size_t leaves, DType type) {
+    Program program;
+    program.leaves.assign(leaves, {type, Access::linear});
+    program.outputs = {{static_cast<compute::Value>(leaves + code.size() - 1)}};
+    program.code = std::move(code);
+    std::vector<bool> found;
+    for (const Bytecode::Placed& leaf : Bytecode(program).leaves) found.push_back(leaf.read);
+    return found;
+  };
+  using Read = std::vector<bool>;
+  for (const DType type : {DType::f32, DType::u8}) {
+    CHECK(read({{Op::add, type, 0, 0, 0}}, 1, type) == Read{false});
+    CHECK(read({{Op::add, type, 0, 1, 0}}, 2, type) == Read{true, false});
+    CHECK(read({{Op::add, type, 0, 1, 0}, {Op::mul, type, 2, 1, 0}}, 2, type) == Read{true, true});
+  }
+  CHECK(read({{Op::add, DType::f64, 0, 0, 0}}, 1, DType::f64) == Read{true});
+}
+
 TEST_CASE("every operation of every type has bytecode, and the samples show each") {
   std::set<std::pair<Op, DType>> shown;
   for (const NamedProgram& named : sample_programs()) {
