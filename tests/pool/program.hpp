@@ -13,6 +13,7 @@
 #include "tests/pool/shadow.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/holds.hpp"
 
 namespace forebay::pool::test {
 
@@ -79,8 +80,7 @@ class Program {
       Block& block = blocks_[pick(blocks_.size())];
       const StreamId stream = pick_stream();
       shadow_.use(block.address, stream);
-      REQUIRE(world_.pool.record_use(reinterpret_cast<void*>(block.address), stream) ==
-              Misuse::none);
+      HOLDS(world_.pool.record_use(reinterpret_cast<void*>(block.address), stream) == Misuse::none);
     } else if (kind == 30 && plan_.retire && streams_.size() > 2) {
       retire(pick(streams_.size()));
     } else if (kind == 31 && plan_.capture) {
@@ -117,10 +117,10 @@ class Program {
       return;
     }
     const auto address = reinterpret_cast<Address>(pointer);
-    REQUIRE(address % options.alignment == 0);
-    REQUIRE(world_.source->accessible(address, bytes));
+    HOLDS(address % options.alignment == 0);
+    HOLDS(world_.source->accessible(address, bytes));
     if (world_.source->used_bytes() > used) {
-      REQUIRE(world_.source->free_bytes() >= plan_.config.headroom);
+      HOLDS(world_.source->free_bytes() >= plan_.config.headroom);
     }
     const std::string wrong = shadow_.take(address, bytes, stream);
     REQUIRE(wrong == "");
@@ -139,21 +139,21 @@ class Program {
       // waited for.
       stream = pick_stream();
       if (!gone) {
-        REQUIRE(world_.pool.record_use(reinterpret_cast<void*>(block.address), block.stream) ==
-                Misuse::none);
+        HOLDS(world_.pool.record_use(reinterpret_cast<void*>(block.address), block.stream) ==
+              Misuse::none);
       } else {
         world_.timeline->finish(block.stream);
       }
     }
     shadow_.give(block.address);
-    REQUIRE(world_.pool.try_deallocate(reinterpret_cast<void*>(block.address), stream,
-                                       pick(2) == 0 ? 0 : block.bytes) == Misuse::none);
+    HOLDS(world_.pool.try_deallocate(reinterpret_cast<void*>(block.address), stream,
+                                     pick(2) == 0 ? 0 : block.bytes) == Misuse::none);
   }
 
   // A stream goes, with work in flight, and a new one comes.
   void retire(std::size_t at) {
     world_.end_capture(streams_[at]);
-    REQUIRE(world_.pool.retire_stream(streams_[at]));
+    HOLDS(world_.pool.retire_stream(streams_[at]));
     world_.timeline->remove_stream(streams_[at]);
     streams_[at] = next_stream_++;
     world_.timeline->add_stream(streams_[at]);
@@ -170,7 +170,7 @@ class Program {
     const std::size_t keep = pick(plan_.config.capacity);
     const std::size_t held = world_.source->used_bytes();
     const std::size_t given = pick(2) == 0 ? world_.pool.trim(keep) : world_.pool.decay();
-    REQUIRE(world_.source->used_bytes() == held - given);
+    HOLDS(world_.source->used_bytes() == held - given);
   }
 
   void finish() {

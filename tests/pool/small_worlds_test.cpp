@@ -12,6 +12,7 @@
 #include "tests/pool/explore.hpp"
 #include "tests/pool/naive_placement.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/holds.hpp"
 
 using namespace forebay::pool;
 using forebay::pool::test::explore;
@@ -52,10 +53,10 @@ class SpanWorld {
     engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
       for (Address at = extent.address; at < extent.end(); at += kUnit) {
         const Unit& unit = model_[(at - kBase) / kUnit];
-        REQUIRE(unit.state == extent.state);
+        HOLDS(unit.state == extent.state);
         if (unit.state != ExtentState::free || unit.stamp.owner == kEverybody) continue;
-        REQUIRE(unit.stamp.owner == extent.stamp.owner);
-        REQUIRE(unit.stamp.point <= extent.stamp.point);
+        HOLDS(unit.stamp.owner == extent.stamp.owner);
+        HOLDS(unit.stamp.point <= extent.stamp.point);
       }
     });
     for (const Owner owner : {1u, 2u}) {
@@ -121,11 +122,11 @@ class SpanWorld {
     }
     const SpanEngine::Placement place = engine_.find_placement(owner, bytes, kUnit, kCell);
     const auto best = NaivePlacement(engine_, owner, kCell).best(bytes, kUnit, kCell);
-    REQUIRE((place.first != kNoExtent) == best.has_value());
+    HOLDS((place.first != kNoExtent) == best.has_value());
     if (!best) return false;
-    REQUIRE(place.fill == best->fill);
-    REQUIRE(place.broken == best->broken);
-    REQUIRE(place.address == best->address);
+    HOLDS(place.fill == best->fill);
+    HOLDS(place.broken == best->broken);
+    HOLDS(place.address == best->address);
     ExtentId first = kNoExtent;
     for (const SpanEngine::Part& part : engine_.claim(place, bytes, kCell, 0)) {
       ExtentId covering = kNoExtent;
@@ -171,11 +172,10 @@ class SpanWorld {
       longest_any = std::max(longest_any, any);
     });
     const Fit fit = engine_.find(owner, bytes, kUnit);
-    REQUIRE(static_cast<bool>(fit) == (longest >= bytes));
-    REQUIRE(static_cast<bool>(engine_.find_run(owner, bytes, kUnit, 100)) <=
-            static_cast<bool>(fit));
-    if (fit && tightest != ~std::size_t{0}) REQUIRE(fit.rest == tightest - bytes);
-    REQUIRE(static_cast<bool>(engine_.find_any_run(bytes, kUnit)) == (longest_any >= bytes));
+    HOLDS(static_cast<bool>(fit) == (longest >= bytes));
+    HOLDS(static_cast<bool>(engine_.find_run(owner, bytes, kUnit, 100)) <= static_cast<bool>(fit));
+    if (fit && tightest != ~std::size_t{0}) HOLDS(fit.rest == tightest - bytes);
+    HOLDS(static_cast<bool>(engine_.find_any_run(bytes, kUnit)) == (longest_any >= bytes));
   }
   std::string look_as(Owner first) {
     std::string text(1, static_cast<char>(clock_));
@@ -230,8 +230,8 @@ class SlabWorld {
     if (operation == 0) {
       const auto lowest = model_.find_first_of("fp");
       if (lowest == std::string::npos) return false;
-      REQUIRE_FALSE(page_.full());
-      REQUIRE(page_.take() == lowest);
+      HOLDS(!page_.full());
+      HOLDS(page_.take() == lowest);
       set_live(page_, static_cast<std::uint32_t>(lowest), page_.block_bytes(), true);
       model_[lowest] = 'u';
       return true;
@@ -253,7 +253,7 @@ class SlabWorld {
   void check() {
     REQUIRE(page_.validate() == "");
     const auto waiting = std::count(model_.begin(), model_.end(), 'p');
-    REQUIRE(page_.pending == static_cast<std::size_t>(waiting) * page_.block_bytes());
+    HOLDS(page_.pending == static_cast<std::size_t>(waiting) * page_.block_bytes());
   }
   std::string look() const { return model_; }
 
@@ -280,7 +280,7 @@ class BuddyWorld {
   void check() {
     REQUIRE(chunk_.validate() == "");
     for (unsigned order = 0; order < 4; ++order) {
-      REQUIRE((lowest(order) < 8) == (chunk_.highest_free() >= static_cast<int>(order)));
+      HOLDS((lowest(order) < 8) == (chunk_.highest_free() >= static_cast<int>(order)));
     }
   }
   std::string look() {
@@ -304,7 +304,7 @@ class BuddyWorld {
   bool take(unsigned order) {
     const std::uint32_t leaf = lowest(order);
     if (leaf == 8) return false;
-    REQUIRE(chunk_.take(order) == leaf);
+    HOLDS(chunk_.take(order) == leaf);
     set_live(chunk_, leaf, chunk_.leaf_bytes() << order, true);
     leaves_.replace(leaf, 1u << order, 1u << order, 'u');
     leaves_[leaf] = static_cast<char>('0' + order);
@@ -316,8 +316,8 @@ class BuddyWorld {
     set_live(chunk_, leaf, chunk_.leaf_bytes() << order, false);
     const std::uint64_t before = chunk_.pending;
     chunk_.give(leaf, pending);
-    if (pending) REQUIRE(chunk_.pending >= before + (chunk_.leaf_bytes() << order));
-    if (!pending) REQUIRE(chunk_.pending >= before);
+    if (pending) HOLDS(chunk_.pending >= before + (chunk_.leaf_bytes() << order));
+    if (!pending) HOLDS(chunk_.pending >= before);
     leaves_.replace(leaf, 1u << order, 1u << order, 'f');
     return true;
   }

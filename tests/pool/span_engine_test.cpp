@@ -8,6 +8,7 @@
 #include "pool/units.hpp"
 #include "tests/pool/effort.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/holds.hpp"
 
 using namespace forebay::pool;
 
@@ -67,12 +68,12 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
           run = may ? run + 1 : 0;
           longest = std::max(longest, run);
         }
-        REQUIRE(static_cast<bool>(fit) == (longest >= units));
+        HOLDS(static_cast<bool>(fit) == (longest >= units));
         if (!fit) continue;
         const std::size_t at = (fit.address - kEngineBase) / kUnit;
         for (std::size_t u = at; u < at + units; ++u) {
-          REQUIRE(model[u].kind == Unit::Kind::free);
-          REQUIRE((model[u].stamp.owner == kEverybody || model[u].stamp.owner == owner));
+          HOLDS(model[u].kind == Unit::Kind::free);
+          HOLDS((model[u].stamp.owner == kEverybody || model[u].stamp.owner == owner));
           model[u].kind = Unit::Kind::used;
         }
         used.push_back(engine.take(fit, units * kUnit));
@@ -100,8 +101,8 @@ TEST_CASE("every short program on a small island agrees with a naive model") {
         if (unit.kind != Unit::Kind::free) continue;
         (unit.stamp.owner == kEverybody ? everybody : pending) += kUnit;
       }
-      REQUIRE(engine.counts().free == everybody);
-      REQUIRE(engine.counts().pending == pending);
+      HOLDS(engine.counts().free == everybody);
+      HOLDS(engine.counts().pending == pending);
     }
     // Shorter programs are among these too: an operation that finds nothing to do does nothing.
     REQUIRE(engine.validate() == "");

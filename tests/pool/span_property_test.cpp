@@ -11,6 +11,7 @@
 #include "tests/pool/interval_model.hpp"
 #include "tests/pool/naive_placement.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/holds.hpp"
 
 using namespace forebay::pool;
 using forebay::pool::test::IntervalModel;
@@ -51,8 +52,8 @@ class Program {
     for (std::size_t i = 0; i < operations; ++i) {
       step();
       const auto counts = engine_.counts();
-      REQUIRE(counts.used == used_bytes_);
-      REQUIRE(counts.used + counts.free + counts.pending + counts.holes == setup_.island);
+      HOLDS(counts.used == used_bytes_);
+      HOLDS(counts.used + counts.free + counts.pending + counts.holes == setup_.island);
       if (i < 2000 || i % 997 == 0) {
         INFO("operation " << i);
         check_everything();
@@ -111,10 +112,10 @@ class Program {
                            : engine_.find(owner, bytes, alignment);
     if (!fit) {
       // A range of a higher bin than the block with its alignment is never missed.
-      REQUIRE(engine_.largest_free() < (bytes + alignment) / 16 * 17 + 2 * kSpanUnit);
+      HOLDS(engine_.largest_free() < (bytes + alignment) / 16 * 17 + 2 * kSpanUnit);
       fit = engine_.find_run(owner, bytes, alignment, 1'000'000);
       tally_.runs += fit ? 1 : 0;
-      if (!fit && alignment == kSpanUnit) REQUIRE_FALSE(a_run_has(owner, bytes));
+      if (!fit && alignment == kSpanUnit) HOLDS(!a_run_has(owner, bytes));
     }
     if (fit) {
       take(fit, bytes, alignment, mine);
@@ -146,11 +147,11 @@ class Program {
 
   template <typename Predicate>
   void take(const Fit& fit, std::size_t bytes, std::size_t alignment, Predicate&& allowed) {
-    REQUIRE(fit.address % alignment == 0);
-    REQUIRE(model_.every(fit.address, bytes, allowed));
+    HOLDS(fit.address % alignment == 0);
+    HOLDS(model_.every(fit.address, bytes, allowed));
     const ExtentId id = engine_.take(fit, bytes);
-    REQUIRE(engine_.at(id).address == fit.address);
-    REQUIRE(engine_.at(id).bytes == bytes);
+    HOLDS(engine_.at(id).address == fit.address);
+    HOLDS(engine_.at(id).bytes == bytes);
     own(id);
   }
   void own(ExtentId id) {
@@ -171,7 +172,7 @@ class Program {
     } else {
       fit = engine_.find_any_run(bytes, alignment);
       if (alignment == kSpanUnit) {
-        REQUIRE(static_cast<bool>(fit) == (model_.longest(free) >= bytes));
+        HOLDS(static_cast<bool>(fit) == (model_.longest(free) >= bytes));
       }
       if (!fit) {
         ++tally_.refused;
@@ -189,20 +190,20 @@ class Program {
     if (tally_.weighed < 500 || pick(50) == 0) {
       ++tally_.weighed;
       const auto best = NaivePlacement(engine_, owner, setup_.cell).best(bytes, alignment, cell);
-      REQUIRE((place.first != kNoExtent) == best.has_value());
+      HOLDS((place.first != kNoExtent) == best.has_value());
       if (best && place.fill == 0) {
         // Rounded down to its alignment it ends before the hole, in ranges that no search joined.
-        REQUIRE(alignment > kSpanUnit);
+        HOLDS(alignment > kSpanUnit);
       } else if (best) {
-        REQUIRE(place.fill == best->fill);
-        REQUIRE(place.broken == best->broken);
-        REQUIRE(place.rests == best->rests);
-        REQUIRE(place.address == best->address);
+        HOLDS(place.fill == best->fill);
+        HOLDS(place.broken == best->broken);
+        HOLDS(place.rests == best->rests);
+        HOLDS(place.address == best->address);
       }
     }
     if (place.first == kNoExtent) return false;
-    REQUIRE(place.address % alignment == 0);
-    REQUIRE(model_.every(place.address, bytes, [owner](const ModelByte& byte) {
+    HOLDS(place.address % alignment == 0);
+    HOLDS(model_.every(place.address, bytes, [owner](const ModelByte& byte) {
       return byte.state == ExtentState::hole || byte.free_for(owner);
     }));
     const std::size_t extra = pick(4) == 0 ? cell * pick(4) : 0;
@@ -226,7 +227,7 @@ class Program {
       if (first == kNoExtent) first = covering;
     }
     const Fit fit = engine_.fit_at(first, owner, place.address, bytes);
-    REQUIRE(fit);
+    HOLDS(fit);
     take(fit, bytes, alignment, [owner](const ModelByte& byte) { return byte.free_for(owner); });
     return true;
   }
@@ -240,32 +241,31 @@ class Program {
   // Parts follow each other, cover the block, and fill what was said and no more.
   void check_parts(const std::vector<SpanEngine::Part>& parts, const SpanEngine::Placement& place,
                    std::size_t bytes, std::size_t extra) {
-    REQUIRE_FALSE(parts.empty());
-    REQUIRE(parts.front().address <= place.address);
-    REQUIRE(parts.back().address + parts.back().bytes >= place.address + bytes);
+    HOLDS(!parts.empty());
+    HOLDS(parts.front().address <= place.address);
+    HOLDS(parts.back().address + parts.back().bytes >= place.address + bytes);
     std::size_t filled = 0;
     Address reached = parts.front().address;
     for (const auto& part : parts) {
-      REQUIRE(part.address == reached);
-      REQUIRE(engine_.at(part.id).state == ExtentState::used);
-      REQUIRE(engine_.at(part.id).bytes == part.bytes);
+      HOLDS(part.address == reached);
+      HOLDS(engine_.at(part.id).state == ExtentState::used);
+      HOLDS(engine_.at(part.id).bytes == part.bytes);
       reached += part.bytes;
       if (part.pieces.empty()) {
         filled += part.bytes;
-        REQUIRE(model_.every(part.address, part.bytes, [](const ModelByte& byte) {
-          return byte.state == ExtentState::hole;
-        }));
+        HOLDS(model_.every(part.address, part.bytes,
+                           [](const ModelByte& byte) { return byte.state == ExtentState::hole; }));
       }
       Address piece_at = part.address;
       for (const Piece& piece : part.pieces) {
-        REQUIRE(piece.address == piece_at);
+        HOLDS(piece.address == piece_at);
         piece_at += piece.bytes;
       }
-      if (!part.pieces.empty()) REQUIRE(piece_at == reached);
+      if (!part.pieces.empty()) HOLDS(piece_at == reached);
     }
-    REQUIRE(filled >= place.fill);
-    REQUIRE(filled <= place.fill + extra);
-    if (filled > place.fill) REQUIRE(reached <= kModelBase + setup_.island);
+    HOLDS(filled >= place.fill);
+    HOLDS(filled <= place.fill + extra);
+    if (filled > place.fill) HOLDS(reached <= kModelBase + setup_.island);
   }
 
   void free_one() {
@@ -295,8 +295,8 @@ class Program {
     }
     model_.set(address, bytes, IntervalModel::free_under(stamp));
     const ExtentId covering = engine_.free(id, stamp);
-    REQUIRE(engine_.at(covering).address <= address);
-    REQUIRE(engine_.at(covering).end() >= address + bytes);
+    HOLDS(engine_.at(covering).address <= address);
+    HOLDS(engine_.at(covering).end() >= address + bytes);
   }
 
   // Memory is taken and put back as it was: nothing changes.
@@ -318,8 +318,8 @@ class Program {
     const Fit fit = engine_.find(kEverybody, setup_.granule * (1 + pick(3)), setup_.granule);
     if (!fit) return;
     const std::size_t bytes = setup_.granule;
-    REQUIRE(model_.every(fit.address, bytes,
-                         [](const ModelByte& byte) { return byte.free_for(kEverybody); }));
+    HOLDS(model_.every(fit.address, bytes,
+                       [](const ModelByte& byte) { return byte.free_for(kEverybody); }));
     model_.set(fit.address, bytes, IntervalModel::kHole);
     engine_.make_hole(engine_.take(fit, bytes));
   }
@@ -337,21 +337,21 @@ class Program {
       if (byte.state == ExtentState::free && byte.stamp.owner == kArena) byte.stamp = stamp;
     });
     engine_.restamp(kArena, stamp);
-    REQUIRE(engine_.pending(kArena) == 0);
+    HOLDS(engine_.pending(kArena) == 0);
   }
 
   void check_everything() {
     REQUIRE(engine_.validate() == "");
     REQUIRE(model_.compare(engine_) == "");
     const auto common = [](const ModelByte& byte) { return byte.free_for(kEverybody); };
-    REQUIRE(engine_.counts().free <= model_.count(common));
-    REQUIRE(engine_.largest_free() <= model_.longest(common));
+    HOLDS(engine_.counts().free <= model_.count(common));
+    HOLDS(engine_.largest_free() <= model_.longest(common));
     std::uint64_t largest = 0;
     engine_.each([&](ExtentId, const SpanEngine::Extent& extent) {
       const bool is_free = extent.state == ExtentState::free && extent.stamp.owner == kEverybody;
       if (is_free) largest = std::max<std::uint64_t>(largest, extent.bytes);
     });
-    REQUIRE(engine_.largest_free() == largest);
+    HOLDS(engine_.largest_free() == largest);
   }
 
   void finish() {
@@ -360,8 +360,8 @@ class Program {
     for (Owner owner = 1; owner <= kOwners; ++owner) engine_.complete(owner, points_[owner]);
     // Whatever was put off, the last point of each owner frees it all.
     REQUIRE(engine_.validate() == "");
-    REQUIRE(engine_.counts().pending == 0);
-    REQUIRE(engine_.counts().used == 0);
+    HOLDS(engine_.counts().pending == 0);
+    HOLDS(engine_.counts().used == 0);
   }
 
   const Setup setup_;

@@ -2,18 +2,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "runtime/config_keys.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/schema.hpp"
 
 using namespace forebay;
-using nlohmann::json;
 
 namespace {
 
@@ -29,13 +24,8 @@ std::string content(const std::string& file) {
 }
 
 bool valid(const std::string& text) {
-  static const json schema_text = json::parse(Config::schema());
-  valijson::Schema schema;
-  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_text), schema);
-  const json document = json::parse(text);
-  return valijson::Validator().validate(schema, valijson::adapters::NlohmannJsonAdapter(document),
-                                        nullptr);
+  static const test::Schema schema(Config::schema());
+  return schema.complaints(text).empty();
 }
 
 bool parses(const std::string& text) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/config_keys.hpp"
+#include "tests/pool/effort.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
@@ -390,7 +391,7 @@ TEST_CASE("A damaged file gives a configuration or one line, never anything else
   const std::string whole = Config{}.to_json();
   int accepted = 0;
   int refused = 0;
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < pool::test::by_build(5000, 1500, 500); ++i) {
     std::string text = whole;
     for (unsigned damage = 1 + random() % 4; damage > 0; --damage) {
       const std::size_t at = random() % text.size();
@@ -422,6 +423,6 @@ TEST_CASE("A damaged file gives a configuration or one line, never anything else
       CHECK(line.size() < 600);
     }
   }
-  CHECK(accepted > 10);
-  CHECK(refused > 1000);
+  CHECK(accepted > pool::test::by_build(10, 1, 0));
+  CHECK(refused > pool::test::by_build(1000, 300, 100));
 }

@@ -3,15 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "forebay/runtime/runtime.hpp"
 #include "tests/runtime/child.hpp"
 #include "tests/runtime/fake_device.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/schema.hpp"
 
 using namespace forebay;
 using nlohmann::json;
@@ -24,20 +21,20 @@ json read(const char* file) {
   return json::parse(stream);
 }
 
-bool valid(const json& document, const char* file = "/configs/forebay.stats.schema.json") {
-  const json schema_text = read(file);
-  valijson::Schema schema;
-  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_text), schema);
-  valijson::ValidationResults results;
-  const bool ok = valijson::Validator().validate(
-      schema, valijson::adapters::NlohmannJsonAdapter(document), &results);
-  for (const auto& error : results) UNSCOPED_INFO(error.description);
-  return ok;
+bool valid(const json& document, const test::Schema& schema) {
+  const std::string complaints = schema.complaints(document.dump());
+  if (!complaints.empty()) UNSCOPED_INFO(complaints);
+  return complaints.empty();
+}
+
+bool valid(const json& document) {
+  static const test::Schema schema(read("/configs/forebay.stats.schema.json").dump());
+  return valid(document, schema);
 }
 
 bool valid_leaks(const json& document) {
-  return valid(document, "/configs/forebay.leaks.schema.json");
+  static const test::Schema schema(read("/configs/forebay.leaks.schema.json").dump());
+  return valid(document, schema);
 }
 
 /// Every place that the schema describes and the document lacks; "[]" stands for a list without an

@@ -1,6 +1,7 @@
 // The interpreter kernels, compiled as C++ for the emulator.
 #include "tests/compute/cuda/interpreted_kernels.hpp"
 
+#include "compute/cuda/tile_plan.hpp"
 #include "forebay/compute/op.hpp"
 #include "tests/compute/cuda/emulator.hpp"
 
@@ -12,6 +13,8 @@ namespace interpreter {
 #include "compute/cuda/bytecode.inl"
 //
 #include "compute/cuda/interpreter.inl"
+
+static_assert(unsigned{kFbPatch} == cuda::kPatch);
 
 }  // namespace interpreter
 
