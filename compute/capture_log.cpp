@@ -23,10 +23,17 @@ void CaptureLog::keep(const std::shared_ptr<Storage>& storage) {
   if (storage->capture != number_) kept_.insert(storage);
 }
 
-void CaptureLog::note(Node& node) {
-  if (node.capture == number_) return;
+bool CaptureLog::note(Node& node) {
+  if (node.capture == number_) return false;
   changed_.push_back({Node::share(node), node.kind, node.contiguous, node.strides, node.offset,
                       node.storage, std::move(node.operands)});
+  return true;
+}
+
+std::vector<Extent> CaptureLog::take_written() {
+  std::vector<Extent> written = std::exchange(written_, {});
+  merge(written);
+  return written;
 }
 
 std::vector<std::shared_ptr<Storage>> CaptureLog::take_kept() {

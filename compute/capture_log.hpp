@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/node.hpp"
+#include "compute/pending.hpp"
 
 namespace forebay::compute {
 
@@ -30,8 +31,12 @@ class CaptureLog {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// The graph uses the storage.
   void keep(const std::shared_ptr<Storage>& storage);
-  /// To be called before `node` becomes storage, or other storage.
-  void note(Node& node);
+  /// To be called before `node` becomes storage, or other storage. Whether it will be again what it
+  /// was.
+  bool note(Node& node);
+  /// The graph writes there.
+  void wrote(const Extent& extent) { written_.push_back(extent); }
+  [[nodiscard]] std::vector<Extent> take_written();
   /// Everything that `keep` was given and that lies outside of the arena, each once.
   [[nodiscard]] std::vector<std::shared_ptr<Storage>> take_kept();
 
@@ -49,6 +54,7 @@ class CaptureLog {
   const std::uint64_t number_;
   std::unordered_set<std::shared_ptr<Storage>> kept_;
   std::vector<Was> changed_;
+  std::vector<Extent> written_;
 };
 
 }  // namespace forebay::compute

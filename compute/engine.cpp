@@ -58,6 +58,7 @@ NodeRef Engine::operation(Op op, DType type, const Dims& shape, std::span<NodeRe
   for (NodeRef& operand : operands) fit_shape(operand, shape);
   const Weight weight = fit_limits(operands);
   NodeRef node = Node::operation(op, type, shape, operands);
+  pending_.add(*node);
   node->weight = weight;
   if (weight.pinned > limits_.most.pinned) {
     node->weight = exact_weight(node->inputs(), walk_);
@@ -171,8 +172,9 @@ void Engine::let_go(std::shared_ptr<void> owner) {
 }
 
 void Engine::make_storage(Node& node, std::shared_ptr<Storage> storage) {
-  if (log_ != nullptr) [[unlikely]]
-    log_->note(node);
+  // What will be pending again stays in its place.
+  const bool passing = log_ != nullptr && log_->note(node);
+  if (!passing) pending_.remove(node);
   node.become_storage(std::move(storage));
 }
 
@@ -293,48 +295,6 @@ std::uint64_t Engine::read(const NodeRef& node) {
   std::uint64_t bits = 0;
   backend().download(node->address(), &bits, size_of(node->type), device_.default_stream());
   return bits;
-}
-
-void Engine::assign(const NodeRef& target, const NodeRef& value) {
-  const std::lock_guard lock(mutex_);
-  refuse_under_way();
-  evaluate(target, kEndConsumer);
-  settle(*value);
-  if (target->numel == 0) return;
-  if (!target->contiguous) {
-    assign_strided(target, value);
-    return;
-  }
-  if (value->is(NodeKind::storage) && value->contiguous) {
-    if (value->storage == target->storage) {
-      // Parts of one storage may overlap.
-      if (value->offset != target->offset) assign(target, copy(value, kEndConsumer));
-      return;
-    }
-    target->storage->ticket = 0;
-    keep(*target);
-    keep(*value);
-    backend().copy(value->address(), target->address(),
-                   static_cast<std::size_t>(target->numel) * size_of(target->type),
-                   device_.default_stream());
-    return;
-  }
-  Node* const root = value.get();
-  lower({.roots = {&root, 1}});
-  // In place is fine element by element only: a leaf of the target's storage in another order, or
-  // another part of it, would be read after it was written.
-  const std::vector<Node*>& leaves = walk_.leaves();
-  const bool crossed = std::any_of(leaves.begin(), leaves.end(), [&](const Node* leaf) {
-    return leaf->storage == target->storage &&
-           (!leaf->contiguous || leaf->offset != target->offset || leaf->shape != target->shape);
-  });
-  if (crossed) {
-    assign(target, contiguous(value, kEndConsumer));
-  } else {
-    target->storage->ticket = 0;
-    keep(*target);
-    launch(kEndConsumer, target->address());
-  }
 }
 
 // Evaluates parts of an expression that is beyond the limits, lowest first, until the rest fits.

@@ -15,6 +15,7 @@
 #include "compute/lower.hpp"
 #include "compute/mailboxes.hpp"
 #include "compute/node.hpp"
+#include "compute/pending.hpp"
 #include "compute/program_cache.hpp"
 #include "compute/walk.hpp"
 #include "forebay/compute/backend.hpp"
@@ -96,9 +97,27 @@ class Engine {
   /// The bits of the one element of `node`, from the lowest on; waits for them.
   [[nodiscard]] std::uint64_t read(const NodeRef& node);
   /// Writes the elements of `value` over those of `target`: in one launch if `value` is an
-  /// expression, and in a second one if `target` is a strided view. REQUIRES: equal shapes and
-  /// types; no two elements of `target` share memory.
-  void assign(const NodeRef& target, const NodeRef& value);
+  /// expression, and in a second one if `target` is a strided view, or if somebody else than
+  /// `own_references` of the caller holds an expression that reads what is written. What is pending
+  /// sees the target as it was. REQUIRES: equal shapes and types; no two elements of `target` share
+  /// memory. (assign.cpp)
+  void assign(const NodeRef& target, const NodeRef& value, std::uint32_t own_references);
+  /// To be called before memory is written in place: evaluates what is pending and reads it, but
+  /// for what is in the expression that `inside` walked last. Whether there was any. REQUIRES: the
+  /// mutex.
+  bool protect(const Writes& writes, const Walk* inside = nullptr);
+  /// How many operations are to be done.
+  [[nodiscard]] std::size_t pending() {
+    const std::lock_guard lock(mutex_);
+    return pending_.size();
+  }
+  /// `protect` for all of `targets`, which become storage that somebody may have written to.
+  void will_write(std::span<const NodeRef> targets);
+  /// The memory of `target` may be written by what comes next. REQUIRES: the mutex; storage.
+  void wrote(const Node& target);
+  /// Nodes without owners that are in the list of what is pending: freed, at once if nobody has the
+  /// mutex, else by the next call.
+  void bury(Node* first) noexcept;
 
   /// Another library gets its memory back, by `owner`, once the device is done with it: waits for
   /// that, or leaves it to `settle` during a capture. Throws ClosedError; `owner` goes all the
@@ -151,6 +170,7 @@ class Engine {
   void refuse_under_way() const;
   /// `assign` for strided views that are not empty (strided_copy.cpp).
   void assign_strided(const NodeRef& target, const NodeRef& value);
+  void assign_stored(const NodeRef& target, const NodeRef& value);
   void fit_shape(NodeRef& operand, const Dims& shape);
   [[nodiscard]] Weight fit_limits(std::span<const NodeRef> operands);
   void trace_end(const End& end, const Weight& weight) const;
@@ -171,6 +191,7 @@ class Engine {
   FusionLimits limits_;
   ProgramCache programs_;
   Mailboxes mailboxes_;
+  Pending pending_;
   // The latest number of each hash, or none. They own the device, until it closes.
   std::array<NodeRef, 16> scalars_;
   Walk walk_;

@@ -48,6 +48,8 @@ class Settled {
 Engine::~Engine() {
   const std::lock_guard lock(mutex_);
   for (GraphState* const graph : graphs_) graph->end();
+  // In a forked child nodes went without a word to the list.
+  if (!device_.closed()) pending_.clear();
 }
 
 Captured Engine::capture(const std::function<void()>& work, Recording* earlier) {
@@ -70,6 +72,8 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
     try {
       work();
       captured.kept = log.take_kept();
+      captured.written = log.take_written();
+      captured.number = log.number();
     } catch (...) {
       target.abandon_capture(stream);
       throw;
@@ -134,6 +138,8 @@ void GraphState::replay() {
   Engine& engine = this->engine();
   const std::lock_guard lock(engine.mutex());
   engine.refuse_in_capture("replay", "replay one graph after the other");
+  // What is pending sees what was there before, as with every other write.
+  engine.protect({captured_.written, captured_.number});
   captured_.recording->replay(device_->default_stream());
   device_->counters().graphs.replays.fetch_add(1, std::memory_order_relaxed);
 }

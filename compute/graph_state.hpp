@@ -13,6 +13,8 @@ namespace forebay::compute {
 struct Captured {
   std::unique_ptr<CaptureMemory> memory;       // its arenas
   std::vector<std::shared_ptr<Storage>> kept;  // what it uses beside them
+  std::vector<Extent> written;                 // what each replay writes beside them
+  std::uint64_t number = 0;                    // of the capture
   std::unique_ptr<Recording> recording;        // null if an earlier one holds the work now
 };
 

@@ -16,7 +16,7 @@ void write(const char* what, const Tensor& target, Tensor result) {
   }
   // Nobody else holds the result in its own type, so it is never stored in that.
   result = result.to(target.dtype());
-  assign(target, result);
+  assign(target, std::move(result));
 }
 
 }  // namespace

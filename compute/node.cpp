@@ -100,6 +100,17 @@ NodeRef Node::share(Node& node) noexcept {
   return NodeRef(&node);
 }
 
+NodeRef Node::share_if_alive(Node& node) noexcept {
+  std::uint32_t owners = node.owners();
+  while (owners != 0) {
+    if (node.refs_.compare_exchange_weak(owners, owners + 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+      return NodeRef(&node);
+    }
+  }
+  return {};
+}
+
 void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {
   storage = std::move(new_storage);
   strides = contiguous_strides(shape);
@@ -117,11 +128,15 @@ void Node::become_view() noexcept {
 }
 
 // Nodes that lose their last owner hang on a list through themselves: no recursion, no allocation.
+// The engine frees those that it may look at.
 void Node::drop(Node* node) noexcept {
   node->next_dropped_ = nullptr;
+  Node* buried = nullptr;
   while (node != nullptr) {
     Node* const dead = node;
     node = dead->next_dropped_;
+    // Asked of the device while an operand keeps it.
+    const bool listed = dead->pending_.load(std::memory_order_relaxed) && !dead->device->closed();
     for (NodeRef& operand : dead->operands) {
       Node* const child = operand.node_;
       operand.node_ = nullptr;
@@ -130,8 +145,14 @@ void Node::drop(Node* node) noexcept {
         node = child;
       }
     }
-    delete dead;
+    if (listed) {
+      dead->next_dropped_ = buried;
+      buried = dead;
+    } else {
+      delete dead;
+    }
   }
+  if (buried != nullptr) buried->engine->bury(buried);
 }
 
 NodeRef::NodeRef(Node* node) noexcept : node_(node) {}

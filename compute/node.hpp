@@ -103,6 +103,9 @@ class Node {
 
   /// One owner more.
   [[nodiscard]] static NodeRef share(Node& node) noexcept;
+  /// The same unless it has lost its last owner, else none. REQUIRES: it is in the list of what is
+  /// pending, and the engine's mutex.
+  [[nodiscard]] static NodeRef share_if_alive(Node& node) noexcept;
 
   /// The value is in `storage` now, row-major from its start. Drops the operands.
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
@@ -151,20 +154,30 @@ class Node {
   std::uint64_t mark = 0;
   std::uint32_t uses = 0;
   std::uint32_t slot = 0;
+  // Scratch of one search (pending.hpp).
+  std::uint32_t pending_uses = 0;
+  bool reads = false;
 
  private:
   friend class NodeRef;
+  friend class Pending;
   Node(NodeKind k, DType t, const Dims& s, Device& d, Engine& e);
   ~Node() = default;
-  /// One owner less; whether it was the last. The only owner there is needs no atomic instruction.
+  /// One owner less; whether it was the last. The only owner there is needs no atomic instruction,
+  /// unless the engine may find the node and share it.
   [[nodiscard]] bool leave() noexcept {
-    return refs_.load(std::memory_order_acquire) == 1 ||
+    return (refs_.load(std::memory_order_acquire) == 1 &&
+            !pending_.load(std::memory_order_relaxed)) ||
            refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   static void drop(Node* node) noexcept;
 
   std::atomic<std::uint32_t> refs_{1};
   Node* next_dropped_ = nullptr;
+  // The engine's list of what is pending, and whether the node is there.
+  Node* older_ = nullptr;
+  Node* newer_ = nullptr;
+  std::atomic<bool> pending_{false};
 };
 
 }  // namespace forebay::compute

@@ -102,12 +102,12 @@ void Engine::assign_strided(const NodeRef& target, const NodeRef& value) {
                        ? Node::constant(device_, *this, Dims(), value->type, value->bits)
                        : value;
   evaluate(source, kEndConsumer);
-  // Parts of one storage may overlap.
-  if (source->storage == target->storage) source = copy(source, kEndConsumer);
+  const Extent memory = extent_of(*target);
+  if (overlap(memory, extent_of(*source))) source = copy(source, kEndConsumer);
+  protect({{&memory, 1}});
   FbStridedCopy layout =
       layout_of(*target, broadcast_strides(source->shape, source->strides, target->shape));
-  target->storage->ticket = 0;
-  keep(*target);
+  wrote(*target);
   keep(*source);
   void* addresses[] = {source->address(), target->address()};
   void* const arguments[] = {&addresses[0], &addresses[1], &layout};

@@ -125,14 +125,16 @@ void* Tensor::data() const {
   const std::lock_guard lock(engine.mutex());
   const NodeRef source = engine.contiguous(node_, compute::kEndRead);
   if (source.get() != node_.get()) engine.make_storage(*node_, source->storage);
-  node_->storage->ticket = 0;  // who has the address may write there
-  engine.keep(*node_);
+  engine.wrote(*node_);  // by whom it gives the address
   return node_->address();
 }
 
 Tensor Tensor::detach() const { return Tensor(compute::node_of(*this)); }
 
-void assign(const Tensor& target, const Tensor& value) {
+namespace {
+
+// `own_references` to the value end with the caller.
+void checked_assign(const Tensor& target, const Tensor& value, std::uint32_t own_references) {
   Engine& engine = engine_of(target);
   if (target.shape() != value.shape() || target.dtype() != value.dtype() ||
       &target.device() != &value.device()) {
@@ -149,7 +151,26 @@ void assign(const Tensor& target, const Tensor& value) {
     throw ShapeError("assign: elements of the target " + describe(target) +
                      " may share memory, as it is a view with strides " + to_string(node.strides));
   }
-  engine.assign(target.node(), value.node());
+  engine.assign(target.node(), value.node(), own_references);
+}
+
+}  // namespace
+
+void assign(const Tensor& target, const Tensor& value) { checked_assign(target, value, 0); }
+
+void assign(const Tensor& target, Tensor&& value) {
+  // Without what autograd saved for it.
+  const Tensor last(std::move(value).node());
+  value = Tensor();
+  checked_assign(target, last, 1);
+}
+
+void compute::will_write(std::span<const Tensor> targets) {
+  if (targets.empty()) return;
+  std::vector<NodeRef> nodes;
+  nodes.reserve(targets.size());
+  for (const Tensor& target : targets) nodes.push_back(target.node());
+  engine_of(targets.front()).will_write(nodes);
 }
 
 }  // namespace forebay

@@ -23,6 +23,8 @@ class Walk {
   [[nodiscard]] const std::vector<Node*>& operations() const noexcept { return operations_; }
   [[nodiscard]] const std::vector<Node*>& leaves() const noexcept { return leaves_; }
   [[nodiscard]] const std::vector<Node*>& constants() const noexcept { return constants_; }
+  /// Whether the latest walk came to it.
+  [[nodiscard]] bool contains(const Node& node) const noexcept { return node.mark == epoch_; }
 
  private:
   void enter(Node* node);

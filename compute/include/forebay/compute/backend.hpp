@@ -15,6 +15,10 @@
 #include "forebay/compute/row_program.hpp"
 #include "forebay/runtime/device.hpp"
 
+namespace forebay {
+class Tensor;
+}
+
 namespace forebay::compute {
 
 /// What the weakest executor of a backend can hold; expressions end there.
@@ -172,6 +176,10 @@ class Backend {
 [[nodiscard]] Backend& backend_of(Device& device);
 /// Serialises calls of a device's backend; tensors of the device may be used under it.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> lock_backend(Device& device);
+/// To be called before a kernel writes the elements of `targets`, tensors of one device, and with
+/// `lock_backend` held until it was run: whatever is pending and reads them is evaluated, so that
+/// it sees what was there before. `assign` does it by itself. Throws what evaluating throws.
+void will_write(std::span<const Tensor> targets);
 
 /// Makes a backend for a device.
 using BackendFactory = std::unique_ptr<Backend> (*)(Device& device);

@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-// Each is `assign(target, function(target, …))`, with the REQUIRES of `assign`: the result is cast
+// Each is `assign(target, function(target, …))`, by the rules of `assign`: the result is cast
 // to the target's type, whose category must not be lower (ShapeError), and has its shape; other
 // operands broadcast to it. No gradient is recorded. One launch, and one more to write through a
 // view with strides of its own.

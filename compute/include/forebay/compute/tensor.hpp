@@ -250,14 +250,18 @@ requires is_element<T>
 /// wait.
 void eval(std::span<const Tensor> tensors);
 
-/// Overwrites the elements of `target` (same shape, type and device) without a new allocation;
-/// every tensor that shares its storage sees it. For optimizers and buffers. An expression is
-/// written in place by one launch and stays an expression. Where `target` is a view with strides of
-/// its own, an expression is evaluated first, and a second launch writes through the view; a target
-/// of which elements share memory, as in one that was broadcast, is a ShapeError that names its
-/// shape and strides. REQUIRES: no lazy expression that reads the old value is left (its reader
-/// would see the new one). Values that autograd saved are seen changed too: between forward and
-/// backward that makes wrong gradients.
+/// Overwrites the elements of `target` (same shape, type and device); every tensor that shares its
+/// storage sees it, but for expressions that are still lazy: those see the old value, and are
+/// evaluated before it is written if they read it. For optimizers and buffers. An expression is
+/// written in place by one launch and stays an expression, without a new allocation unless it reads
+/// what is written and somebody holds it besides: then it is stored, and copied. Where `target` is
+/// a view with strides of its own, an expression is evaluated first, and a second launch writes
+/// through the view; a target of which elements share memory, as in one that was broadcast, is a
+/// ShapeError that names its shape and strides. Storage that autograd saved is seen changed too:
+/// between forward and backward that makes wrong gradients.
 void assign(const Tensor& target, const Tensor& value);
+/// The same of a value that the caller gives away, so that it need not be kept: one launch for
+/// `assign(p, p - g * lr)`.
+void assign(const Tensor& target, Tensor&& value);
 
 }  // namespace forebay
