@@ -133,6 +133,7 @@ class Adam::State {
 
   std::shared_ptr<Device> device_;
   std::vector<Parameter> parameters_;
+  std::vector<Tensor> values_;   // of the parameters
   Tensor state_;                 // FbAdamState
   Tensor powers_;                // two FbAdamPowers for each parameter
   Tensor lr_;                    // one f32
@@ -167,6 +168,7 @@ void Adam::State::adopt(std::vector<Tensor> parameters) {
         throw Error("Adam: " + name + " is parameter " + std::to_string(first->second) + " again");
       }
     }
+    values_.push_back(parameters[i].detach());
     parameters_.push_back({.value = std::move(parameters[i]), .leaf = leaf, .count = count});
   }
 }
@@ -247,6 +249,7 @@ void Adam::State::launch() {
       std::min(chunk_count_,
                kBlocksPerMultiprocessor * static_cast<unsigned>(device_->info().multiprocessors));
   const auto lock = compute::lock_backend(*device_);
+  compute::will_write(values_);
   compute::backend_of(*device_).run(adam_kernel(), arguments, blocks, device_->default_stream());
 }
 

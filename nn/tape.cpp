@@ -72,7 +72,7 @@ void Leaf::propagate(Tensor sum, bool /*retain*/) {
   // Gradients are of the type in which they were computed, a leaf is f32.
   sum = expand(std::move(sum), shape()).to(DType::f32);
   if (content_ == Content::sum) sum = storage_ + std::move(sum);
-  assign(storage_, sum);
+  assign(storage_, std::move(sum));
   content_ = Content::sum;
 }
 

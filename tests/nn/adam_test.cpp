@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "forebay/compute/shaping.hpp"
 #include "forebay/runtime/runtime.hpp"
 #include "tests/nn/adam_cases.hpp"
 #include "tests/nn/adam_device_bench.hpp"
@@ -56,6 +57,25 @@ TEST_CASE("a step is one launch, allocates nothing and rebuilds nothing") {
   CHECK(tables(host) == 1);
   CHECK(adam.steps() == 4);
   CHECK(parameters[4999].to_host<float>()[2] == Approx(3 - 4 * 1e-3));
+}
+
+TEST_CASE("what is pending sees a parameter and its gradient as they were") {
+  Runtime runtime = Runtime::create();
+  Device& host = runtime.device("host");
+  const Tensor p = leaf({1, 2, 3}, host);
+  const Tensor q = leaf({4, 5}, host);
+  nn::Adam adam({p, q}, nn::AdamOptions());
+  testing::set_gradient(p, {1, 1, 1});
+  testing::set_gradient(q, {2, 2});
+  const Tensor twice = p.detach() * 2.0F;
+  const Tensor gradient = nn::grad(p) * 3.0F;
+  const Tensor part = narrow(q.detach(), 0, 1, 1) + 1.0F;
+  adam.step();
+  testing::set_gradient(p, {5, 5, 5});
+  CHECK(twice.to_host<float>() == std::vector<float>{2, 4, 6});
+  CHECK(part.to_host<float>() == std::vector<float>{6});
+  CHECK(gradient.to_host<float>() == std::vector<float>{3, 3, 3});
+  CHECK(p.to_host<float>() != std::vector<float>{1, 2, 3});
 }
 
 TEST_CASE("a parameter without a gradient is skipped and counts its own steps") {

@@ -71,10 +71,11 @@ class Adam {
   Adam& operator=(Adam&& other) noexcept;
   ~Adam();
 
-  /// Updates every parameter that has a gradient, in place; enqueued, not waited for. REQUIRES: no
-  /// lazy expression that reads a parameter is left, and no graph that `backward` will still walk:
-  /// both would see the new values. A graph keeps no copies of parameters, so a step between
-  /// forward and backward makes wrong gradients, and nothing reports it.
+  /// Updates every parameter that has a gradient, in place; enqueued, not waited for. Lazy
+  /// expressions that read a parameter see it as it was: they are evaluated before. REQUIRES: no
+  /// graph that `backward` will still walk, which would see the new values. A graph keeps no copies
+  /// of parameters, so a step between forward and backward makes wrong gradients, and nothing
+  /// reports it.
   void step();
   /// zero_grad for every parameter.
   void zero_grad();
