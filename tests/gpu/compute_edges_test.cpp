@@ -3,6 +3,7 @@
 #include "tests/compute/constant_cases.hpp"
 #include "tests/compute/cut_cases.hpp"
 #include "tests/compute/empty_cases.hpp"
+#include "tests/compute/in_place_cases.hpp"
 #include "tests/compute/reuse_cases.hpp"
 #include "tests/compute/strided_cases.hpp"
 #include "tests/gpu/gpu_compute.hpp"
@@ -95,4 +96,14 @@ TEST_CASE("on a GPU writes go through views with strides, in every type") {
 TEST_CASE("on a GPU graphs write through views with strides") {
   FOREBAY_REQUIRE_DEVICE();
   on_each_tier([](GpuCompute& gpu, bool) { check_strided_writes_replay(gpu.device); });
+}
+
+TEST_CASE("on a GPU what is pending sees the values from before a write in place") {
+  FOREBAY_REQUIRE_DEVICE();
+  on_each_tier([](GpuCompute& gpu, bool interpreted) {
+    if (interpreted) check_pending_readers(gpu.device);
+    check_held_values(gpu.device);
+    check_pending_readers_of_graphs(gpu.device);
+    check_in_place_games(gpu.device, 1, interpreted ? 50 : 3);
+  });
 }
