@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/node.hpp"
 #include "forebay/compute/graph.hpp"
 #include "forebay/compute/in_place.hpp"
 #include "forebay/compute/shaping.hpp"
@@ -206,6 +207,27 @@ inline void check_pending_readers_of_graphs(Device& device) {
   graph.replay();
   CHECK(of_output.to_host<float>() == std::vector<float>{7, 10});
   CHECK(out.to_host<float>() == std::vector<float>{9, 12});
+
+  // What the function leaves lazy follows the replays until it is computed, what is built on it
+  // outside does not.
+  Tensor left;
+  Graph another = capture(device, [&] {
+    add_(x, 1);
+    left = (x * 10.0F).eval() + 1.0F;
+  });
+  another.replay();
+  another.replay();
+  const Tensor on_it = left * 2.0F;
+  CHECK(left.node()->is(compute::NodeKind::operation));
+  another.replay();
+  CHECK(on_it.to_host<float>() == std::vector<float>{102, 122});
+  another.update([&] {
+    add_(x, 1);
+    left = (x * 10.0F).eval() + 1.0F;
+  });
+  another.replay();
+  another.replay();
+  CHECK(left.to_host<float>() == std::vector<float>{81, 91});
 }
 
 /// Tensors, parts of them, lazy values and writes in place, drawn from a seed, beside a model that
