@@ -192,6 +192,7 @@ void Engine::settle(Node& node) {
 void Engine::evaluate(const NodeRef& node, const End& end) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
+  settle(*node);
   // A view of a constant that nobody else sees is on its own.
   if (node->is(NodeKind::constant) && node->numel != 0 && node->base() &&
       node->base()->owners() > 1) {

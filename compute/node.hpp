@@ -164,10 +164,11 @@ class Node {
   Node(NodeKind k, DType t, const Dims& s, Device& d, Engine& e);
   ~Node() = default;
   /// One owner less; whether it was the last. The only owner there is needs no atomic instruction,
-  /// unless the engine may find the node and share it.
+  /// unless the engine may find the node and share it: who sees that it no longer may also sees
+  /// what it has shared.
   [[nodiscard]] bool leave() noexcept {
-    return (refs_.load(std::memory_order_acquire) == 1 &&
-            !pending_.load(std::memory_order_relaxed)) ||
+    return (!pending_.load(std::memory_order_acquire) &&
+            refs_.load(std::memory_order_acquire) == 1) ||
            refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   static void drop(Node* node) noexcept;

@@ -76,7 +76,7 @@ void Pending::unlink(Node& node) noexcept {
   (node.older_ != nullptr ? node.older_->newer_ : oldest_) = node.newer_;
   (node.newer_ != nullptr ? node.newer_->older_ : newest_) = node.older_;
   --size_;
-  node.pending_.store(false, std::memory_order_relaxed);
+  node.pending_.store(false, std::memory_order_release);
 }
 
 void Pending::bury(Node* first) noexcept {

@@ -159,6 +159,7 @@ void checked_assign(const Tensor& target, const Tensor& value, std::uint32_t own
 void assign(const Tensor& target, const Tensor& value) { checked_assign(target, value, 0); }
 
 void assign(const Tensor& target, Tensor&& value) {
+  if (&target == &value) return;
   // Without what autograd saved for it.
   const Tensor last(std::move(value).node());
   value = Tensor();

@@ -2,8 +2,8 @@
 // one of its outputs and another one, along which such a leaf's elements are neighbours. A leaf's
 // part of the tile is read along its own neighbours into shared memory and used along those of the
 // outputs. A thread has patches of kFbPatch neighbours in kFbPatch neighbouring rows, so that it
-// reads and writes whole words of any type, and a warp whole lines. Only kernels have this part,
-// generated ones and the interpreter's.
+// reads and writes whole words of any type, and a warp whole lines. The interpreter's kernels go so;
+// generated ones have tiles of their own (tile_text.cpp).
 
 enum : unsigned { kFbPatch = 4 };
 

@@ -147,6 +147,14 @@ TEST_CASE("kernels that write are told of by hand") {
   CHECK(t.to_host<float>() == std::vector<float>{50, 2});
 }
 
+TEST_CASE("a tensor that is given away to itself stays as it is") {
+  const Host host;
+  Tensor x = host.f32({1, 2, 3});
+  Tensor& same = x;
+  assign(x, std::move(same));
+  CHECK(x.to_host<float>() == std::vector<float>{1, 2, 3});
+}
+
 TEST_CASE("readers come and go on other threads while one writes") {
   const Host host;
   const Tensor x = host.f32({0, 0, 0, 0});

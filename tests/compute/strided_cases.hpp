@@ -224,6 +224,14 @@ inline void check_constant_views(Device& device) {
   CHECK(unread[1].sum().item() == 12);
   CHECK(narrow(unread[2], 0, 1, 1).item() == 3);
   CHECK(unread[3].transpose().reshape({4}).to_host<float>() == Floats{3, 3, 3, 3});
+  // A view whose base nobody else holds any more still shares the memory of the other views.
+  x = zeros({4}, device);
+  const Tensor front = narrow(x, 0, 0, 2);
+  const Tensor square = x.reshape({2, 2});
+  square.eval();
+  x = Tensor();
+  fill_(front, 7.0F);
+  CHECK(square.to_host<float>() == Floats{7, 7, 0, 0});
   // They are stored once, and only when somebody needs that.
   x = full({3}, 2.0F, device);
   const Tensor part = narrow(x, 0, 1, 2);

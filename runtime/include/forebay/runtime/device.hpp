@@ -107,7 +107,8 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] bool closed() const noexcept;
   /// Ends the device: waits for its work, destroys extensions, closes pools, streams and context.
   /// Twice is fine. Never throws. Does nothing in a forked child.
-  /// REQUIRES: no other thread is inside a call that uses the device.
+  /// REQUIRES: no other thread is inside a call that uses the device, and dropping the last handle
+  /// of a tensor is one.
   void close() noexcept;
 
   /// The statistics of this device as a `forebay.stats/1` document. Works after `close()` too, with
