@@ -12,7 +12,7 @@ compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" \
   '~kernels are cached*' '~an error of a copy*' '~a capture allocates*' '~cold-start*' '~reinit*' \
   '~the driver'"'"'s memory keeps*' '~a file that is none*' '~on a GPU a guarded*' '~a device and the host*' '~a device that is not there*' '~the warm path*' '~plans are kept*' \
   "~Adam's step is one call*" '~training on a device*' '~2^29*' '~more than 2^31*' '~a result behind*' \
-  '~on a GPU an updated graph*' '~on a GPU graphs in random order*' '~on a GPU a thousand*' '~on a GPU the memory of*' \
+  '~on a GPU an updated graph*' '~on a GPU what is pending*' '~on a GPU graphs in random order*' '~on a GPU a thousand*' '~on a GPU the memory of*' \
   '~on a GPU many long rows*' '~an upload of several rings*' '~uploads beside work*' \
   '~on a GPU 10*' '~on a GPU bytes just below*' '~on a GPU views of four*' '~Adam on a device updates*'
 if compute-sanitizer --tool memcheck --error-exitcode 9 "$bin/gpu_tests" '[.planted]' \
