@@ -22,7 +22,6 @@ if(NOT result EQUAL 0 OR NOT known)
 endif()
 list(SORT known COMPARE NATURAL)
 set(FOREBAY_NVCC_ARCHITECTURES ${known})
-set(FOREBAY_KERNEL_OPTIMISATION 3 CACHE STRING "Machine code of kernels, as ptxas takes it for -O")
 get_filename_component(FOREBAY_NVCC_FOLDER ${FOREBAY_NVCC} DIRECTORY)
 set(FOREBAY_NVCC_FLAGS -O3 -std=c++20 --fmad=false -ccbin ${CMAKE_CXX_COMPILER}
     -allow-unsupported-compiler -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/compute/include)
@@ -36,7 +35,6 @@ function(forebay_fatbin image source)
   add_custom_command(
     OUTPUT ${image}
     COMMAND ${FOREBAY_NVCC} -fatbin ${FOREBAY_NVCC_FLAGS} -compress-mode=size --threads 2
-            -Xptxas -O${FOREBAY_KERNEL_OPTIMISATION}
             -gencode "arch=compute_${oldest},code=[sm_${codes},compute_${oldest}]" -o ${image} ${source}
     DEPENDS ${source} ${ARGN} COMMENT "Compiling ${source}" VERBATIM)
 endfunction()
@@ -57,7 +55,7 @@ function(forebay_linked_fatbin image source)
     set(part ${folder}/${base}_${architecture})
     add_custom_command(
       OUTPUT ${part}.cubin
-      COMMAND ${FOREBAY_NVCC_FOLDER}/ptxas -c -O${FOREBAY_KERNEL_OPTIMISATION} -arch sm_${architecture} -o ${part}.o ${ptx}
+      COMMAND ${FOREBAY_NVCC_FOLDER}/ptxas -c -O3 -arch sm_${architecture} -o ${part}.o ${ptx}
       COMMAND ${FOREBAY_NVCC_FOLDER}/nvlink --arch sm_${architecture} -o ${part}.cubin ${part}.o
       DEPENDS ${ptx} COMMENT "Assembling ${base} for sm_${architecture}" VERBATIM)
     list(APPEND cubins ${part}.cubin)
@@ -70,8 +68,4 @@ function(forebay_linked_fatbin image source)
 endfunction()
 
 set(FOREBAY_HAVE_INTERPRETER ON)
-set(hardly "")
-if(FOREBAY_KERNEL_OPTIMISATION LESS 3)
-  set(hardly " with -O${FOREBAY_KERNEL_OPTIMISATION} only")
-endif()
-message(STATUS "forebay: interpreter kernels for ${known}, compiled by ${FOREBAY_NVCC}${hardly}")
+message(STATUS "forebay: interpreter kernels for ${known}, compiled by ${FOREBAY_NVCC}")
