@@ -1,5 +1,5 @@
-// The kernels behind index_select, gather and arange: one text for the host, for nvcc and for NVRTC, behind
-// the first part of the prelude.
+// The kernels behind index_select, gather and arange: one text for the host, for nvcc and for
+// NVRTC, behind the first part of the prelude.
 
 // x is [outer, extent, inner] and the result [outer, picks, inner]. The index of element (o, j, k)
 // stands at o index_outer + j index_step + k index_inner.

@@ -137,6 +137,7 @@ TEST_CASE("maps that are interpreted by tiles have the bits of generated kernels
 TEST_CASE("interpreted reductions of every shape give the bits of generated kernels") {
   const std::vector<std::pair<std::string, Dims>> shapes = {{"sum_all", {1}},
                                                             {"sum_all", {2049}},
+                                                            {"sum_all", {4096}},
                                                             {"sum_all", {100'003}},
                                                             {"sum_whole", {70'001}},
                                                             {"sum_rows", {3, 20'000}},
