@@ -1,5 +1,5 @@
 // The prelude in the order of its parts. As a string it is the same parts one after the other, and
-// one more that only kernels have (prelude_text.hpp).
+// those that only kernels have (prelude_text.hpp).
 #include "compute/prelude/types.inl"
 #include "compute/prelude/arithmetic.inl"
 #include "compute/prelude/exponential.inl"

@@ -7,7 +7,8 @@
 
 namespace forebay::compute {
 
-/// The files that compute/prelude.inl includes, in its order, then compute/cuda/blocks.inl.
+/// The files that compute/prelude.inl includes, in its order, then blocks.inl and tiles.inl of
+/// compute/cuda.
 [[nodiscard]] std::span<const std::string_view> prelude_parts() noexcept;
 /// All of them, one after the other.
 [[nodiscard]] std::string_view prelude_text();

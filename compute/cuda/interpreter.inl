@@ -41,7 +41,7 @@ FB_FN void fb_map_tiled(const Args& a) {
   const FbSlots<kFbMapElements> slots{blockDim.x, threadIdx.x};
   FbTilePlace<Args> place(tile);
 #pragma unroll 1
-  for (; place.any(); place.advance(tile.pass())) {
+  for (; place.any(); place.advance(a.head.wide_log2)) {
     unsigned acc[kFbMapElements];
     fb_load<kFbMapElements, true>(a, slots, place, acc);
     fb_interpret<kFbMapElements, true>(a, slots, place, acc);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "compute/cuda/alignment.hpp"
+
 namespace forebay::cuda {
 
 using compute::Access;
@@ -233,8 +235,9 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
   head_.inner_tiles = tiles.inner_tiles;
   head_.across_tiles = tiles.across_tiles;
   if (tiles.blocks > 0) {
-    head_.wide_log2 = static_cast<unsigned>(std::countr_zero(tiles.tile.inner / kPatch));
-    head_.across_log2 = static_cast<unsigned>(std::countr_zero(tiles.tile.across));
+    head_.wide_log2 = tiles.wide_log2();
+    head_.across_log2 = tiles.across_log2();
+    head_.copy_log2 = plan.launch.choices.copy_log2;
     head_.unstaged = head_.leaves - static_cast<unsigned>(std::popcount(tiles.leaves));
   }
   Dims index_strides = binding.extents;
@@ -284,8 +287,6 @@ void InterpreterArguments::put_body(const Program& program, const Bytecode& byte
     buffer.read = placed.read;
     if (tiles.blocks > 0 && (tiles.leaves >> placed.leaf & 1) != 0) {
       buffer.staged = 1;
-      buffer.packed = is_packed(buffer.address, size_of(leaf.type), binding.strides[placed.leaf],
-                                binding.extents, tiles.across, is_wide(leaf.type) ? 2 : kPatch);
       buffer.stage_at = static_cast<std::uint16_t>(stage_at / 16);
       stage_at += staged_bytes(tiles.tile, leaf.type);
     }

@@ -117,62 +117,37 @@ struct FbTileOfBlock {
     across = (long long)(rest - (unsigned)other * a.head.across_tiles) << a.head.across_log2;
   }
   FB_FN_MEMBER unsigned inner_log2() const { return a.head.wide_log2 + 2; }
-  FB_FN_MEMBER unsigned pass() const { return blockDim.x >> a.head.wide_log2 << 2; }
   FB_FN_MEMBER long long extent(unsigned from_last) const {
     return (long long)a.body[a.head.dims_at + 2 * (a.head.rank - 1 - from_last)];
   }
+  // The index of the first element, and what is from there to the next one across.
+  FB_FN_MEMBER long long step() const {
+    return (long long)a.body[a.head.index_strides_at + a.head.rank - 2];
+  }
+  FB_FN_MEMBER long long first() const {
+    return fb_offset(a, 0, a.head.rank - 2, other, a.head.index_strides_at) + across * step() +
+           inner;
+  }
   FB_FN_MEMBER FbStage stage(const FbBuffer& leaf) const {
-    return {fb_dynamic_shared() + leaf.stage_at * 16, leaf.size_log2, a.head.across_log2};
+    return {fb_dynamic_shared() + leaf.stage_at * 16, leaf.size_log2, a.head.across_log2, 2};
   }
 };
 
 // A patch, where no leaf is straight and sixteen bytes are those of an output:
 template <typename Args>
-struct FbTilePlace {
+struct FbTilePlace : FbPatches<kFbPatch> {
   static constexpr bool kStraight = false, kTile = true;
   const FbTileOfBlock<Args>& tile;
   const Args& a;
-  unsigned patch, column;     // of the first element in a stage: the row of patches
-  long long linear, step;     // its index, and what is from there to the next row
-  unsigned inners, acrosses;  // of the patch, what is inside of the space
-  int across_left;            // of the tile, from the patch on
   unsigned piece, piece_log2;
 
   explicit FB_FN_MEMBER FbTilePlace(const FbTileOfBlock<Args>& of)
-      : tile(of),
+      : FbPatches<kFbPatch>(of.a.head.wide_log2, of.a.head.across_log2, of.first(), of.step(),
+                            of.extent(0) - of.inner, of.extent(1) - of.across),
+        tile(of),
         a(of.a),
-        patch(threadIdx.x & ((1U << a.head.wide_log2) - 1)),
-        column(threadIdx.x >> a.head.wide_log2 << 2),
         piece(a.head.piece),
-        piece_log2(a.head.piece_log2) {
-    const unsigned long long* const last = a.body + a.head.index_strides_at + a.head.rank - 1;
-    step = (long long)last[-1];
-    linear = fb_offset(a, 0, a.head.rank - 2, of.other, a.head.index_strides_at) +
-             (of.across + column) * step + of.inner + patch * kFbPatch;
-    const long long inner_left = of.extent(0) - of.inner, left = of.extent(1) - of.across;
-    const int tile_across = 1 << a.head.across_log2;
-    inners = in_patch((int)(inner_left < 1 << 20 ? inner_left : 1 << 20) - (int)(patch * kFbPatch));
-    across_left = (left < tile_across ? (int)left : tile_across) - (int)column;
-    acrosses = in_patch(across_left);
-  }
-  // To the patch that is the thread's in the next pass.
-  FB_FN_MEMBER void advance(unsigned by) {
-    column += by;
-    linear += by * step;
-    across_left -= (int)by;
-    acrosses = in_patch(across_left);
-  }
-  FB_FN_MEMBER static unsigned in_patch(int left) {
-    return left <= 0 ? 0 : left < (int)kFbPatch ? (unsigned)left : kFbPatch;
-  }
-  FB_FN_MEMBER bool any() const { return inners > 0 && acrosses > 0; }
-  FB_FN_MEMBER bool whole() const { return inners + acrosses == 2 * kFbPatch; }
-  FB_FN_MEMBER bool inside(unsigned e) const {
-    return e % kFbPatch < inners && e / kFbPatch < acrosses;
-  }
-  FB_FN_MEMBER long long index(unsigned e) const {
-    return linear + e / kFbPatch * step + e % kFbPatch;
-  }
+        piece_log2(a.head.piece_log2) {}
   FB_FN_MEMBER long long first(const FbBuffer&) const { return 0; }
   FB_FN_MEMBER long long offset(const FbBuffer& leaf, unsigned e) const {
     if (!leaf.strided) return index(e);
@@ -206,10 +181,9 @@ FB_FN void fb_stage_leaves(const FbTileOfBlock<Args>& tile) {
     const long long row_step = (long long)last[0], step = (long long)last[-1];
     const long long first = fb_offset(a, 0, a.head.rank - 2, tile.other, leaf.strides_at) +
                             tile.across * step + tile.inner * row_step;
-    const unsigned unit_log2 = !leaf.packed ? 0 : size == 3 ? 1 : 2;
     fb_stage(tile.stage(leaf),
              {(const unsigned char*)leaf.address + (first << size), row_step << size, step << size,
-              unit_log2},
+              a.head.copy_log2},
              rows, rows_left < rows ? (unsigned)rows_left : rows,
              left < columns ? (unsigned)left : columns);
   }

@@ -1,10 +1,10 @@
 #include "compute/cuda/interpreter_plan.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <string>
 
+#include "compute/cuda/alignment.hpp"
 #include "compute/cuda/interpreter_arguments.hpp"
 #include "compute/cuda/tile_plan.hpp"
 
@@ -20,7 +20,6 @@ namespace {
 /// a program that needs it has to run.
 constexpr unsigned kFewestThreads = 64;
 constexpr unsigned kFewestLargeThreads = 8;
-constexpr unsigned kTiledThreads = 256;
 
 /// Elements that 16 bytes hold of the widest that is read or written one by one.
 unsigned elements_of_16_bytes(const Program& program) {
@@ -80,15 +79,16 @@ TilePlan stage(const Program& program, const Binding& binding, LyingAcross acros
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     if ((across.leaves >> k & 1) != 0) widest = std::max(widest, size_of(program.leaves[k].type));
   }
-  const TileShape tile = patch_tiles(binding.extents[binding.extents.size() - 1],
-                                     binding.extents[across.dimension], widest, threads);
+  const TileShape tile =
+      patch_tiles(binding.extents[binding.extents.size() - 1], binding.extents[across.dimension],
+                  kPatch, passes_of(widest), threads);
   std::size_t held = 0;
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     if ((across.leaves >> k & 1) == 0) continue;
     held += staged_bytes(tile, program.leaves[k].type);
     if (held > limit) across.leaves &= (1U << k) - 1;
   }
-  return plan_tiles(binding, across, tile);
+  return plan_tiles(binding, across, tile, kPatch);
 }
 
 /// Makes the plan one for the kernel of tiles, if the program's data lies that way and a block can
@@ -111,6 +111,7 @@ bool go_by_tiles(const Program& program, const Bytecode& bytecode, const Binding
     }
     plan.launch.threads = threads;
     plan.launch.choices.tiles = tiles;
+    plan.launch.choices.copy_log2 = copy_log2(program, binding, tiles);
     plan.launch.blocks = static_cast<unsigned>(tiles.blocks);
     return true;
   }
@@ -118,25 +119,6 @@ bool go_by_tiles(const Program& program, const Bytecode& bytecode, const Binding
 }
 
 }  // namespace
-
-bool is_aligned(const void* address, std::size_t element, unsigned piece) noexcept {
-  const std::size_t access = std::min<std::size_t>(piece * element, 16);
-  return piece > 1 && reinterpret_cast<std::uintptr_t>(address) % access == 0;
-}
-
-bool is_packed(const void* address, std::size_t element, const Dims& strides, const Dims& extents,
-               std::size_t inner, unsigned piece) noexcept {
-  if (!is_aligned(address, element, piece)) return false;
-  const auto access = static_cast<std::int64_t>(std::min<std::size_t>(piece * element, 16));
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    if (d == inner) {
-      if (strides[d] != 1) return false;
-    } else if (extents[d] > 1 && strides[d] * static_cast<std::int64_t>(element) % access != 0) {
-      return false;
-    }
-  }
-  return true;
-}
 
 InterpreterPlan plan_interpretation(const Program& program, const Bytecode& bytecode,
                                     const Binding& binding, int multiprocessors,

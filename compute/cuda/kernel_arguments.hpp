@@ -27,6 +27,7 @@ struct LaunchChoices {
   std::uint32_t packed = 0;  ///< bit k: so are those of the strided leaf k, side by side in a row
   ReducePlan plan;           ///< with a reduction
   TilePlan tiles;            ///< of a map that is walked by them
+  unsigned copy_log2 = 0;    ///< and what is staged is copied by so many bytes (log2)
   void* partials = nullptr;  ///< scratch memory of a reduction that is split
 };
 

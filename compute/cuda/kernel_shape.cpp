@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kSlimStep = 32;
 constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;
-/// Of maps by tiles: up to this weight a thread's elements are all written out; 64 registers.
+/// Of maps by tiles: up to this weight the elements of a patch are all written out; 64 registers.
 constexpr unsigned kTiledWeight = 80;
 constexpr unsigned kTiledResidents = 4;
 
@@ -70,11 +70,11 @@ KernelShape kernel_shape(const Program& program, std::uint32_t staged) {
     return shape;
   }
   if (staged != 0) {
-    constexpr unsigned kOfThread = kStagedTile.inner * kStagedTile.across / kStagedThreads;
-    shape.run = 1;
-    shape.elements = work <= kTiledWeight ? kOfThread : 4;
-    shape.passes = kOfThread / shape.elements;
-    shape.threads = kStagedThreads;
+    shape.run = patch_of(program);
+    shape.elements = work <= kTiledWeight ? kOfPatch : shape.run;
+    shape.passes = kOfPatch / shape.elements;
+    shape.vector = true;
+    shape.threads = kTiledThreads;
     shape.residents = kTiledResidents;
     shape.staged = staged;
     return shape;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "compute/cuda/alignment.hpp"
 #include "compute/cuda/program_text.hpp"
 
 namespace forebay::cuda {
@@ -12,16 +13,16 @@ using compute::Binding;
 using compute::Program;
 
 bool all_aligned(const Program& program, const KernelShape& shape, const Binding& binding) {
-  const auto aligned = [&](const void* address, DType type) {
-    const std::size_t access = elements_of_access(shape, type) * size_of(type);
-    return reinterpret_cast<std::uintptr_t>(address) % access == 0;
-  };
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     const compute::Leaf& leaf = program.leaves[k];
-    if (leaf.access == Access::linear && !aligned(binding.leaves[k], leaf.type)) return false;
+    if (leaf.access == Access::linear &&
+        !is_aligned(binding.leaves[k], size_of(leaf.type), shape.run)) {
+      return false;
+    }
   }
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-    if (!aligned(binding.outputs[k], program.type_of(program.outputs[k].value))) return false;
+    const DType type = program.type_of(program.outputs[k].value);
+    if (!is_aligned(binding.outputs[k], size_of(type), shape.run)) return false;
   }
   return true;
 }
@@ -38,14 +39,10 @@ std::uint32_t packed_leaves(const Program& program, const KernelShape& shape,
   std::uint32_t packed = 0;
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     if (program.leaves[k].access != Access::strided) continue;
-    const DType type = program.leaves[k].type;
-    const unsigned access = elements_of_access(shape, type);
-    const auto address = reinterpret_cast<std::uintptr_t>(binding.leaves[k]);
-    const Dims& strides = binding.strides[k];
-    const std::size_t last = strides.size() - 1;
-    bool aligned = strides[last] == 1 && address % (access * size_of(type)) == 0;
-    for (std::size_t d = 0; d < last; ++d) aligned = aligned && strides[d] % access == 0;
-    if (aligned) packed |= 1U << k;
+    if (is_packed(binding.leaves[k], size_of(program.leaves[k].type), binding.strides[k],
+                  binding.extents, binding.extents.size() - 1, shape.run)) {
+      packed |= 1U << k;
+    }
   }
   return packed;
 }
@@ -77,15 +74,16 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
   std::int64_t count = 1;
   for (const std::int64_t extent : binding.extents) count *= extent;
   if (count == 0) return launch;
+  launch.choices.vector = shape.vector && all_aligned(program, shape, binding) &&
+                          (!has_strided_leaf(program) || rows_hold_runs(shape, binding));
+  if (launch.choices.vector) launch.choices.packed = packed_leaves(program, shape, binding);
   if (shape.tiled()) {
-    launch.choices.tiles = plan_staged(program, binding);
+    launch.choices.tiles = plan_staged(program, binding, shape.staged);
+    launch.choices.copy_log2 = copy_log2(program, binding, launch.choices.tiles);
     launch.threads = shape.threads;
     launch.blocks = grid(launch.choices.tiles.blocks);
     return launch;
   }
-  launch.choices.vector = shape.vector && all_aligned(program, shape, binding) &&
-                          (!has_strided_leaf(program) || rows_hold_runs(shape, binding));
-  if (launch.choices.vector) launch.choices.packed = packed_leaves(program, shape, binding);
   // Small maps use small blocks, so that every multiprocessor has one.
   launch.threads = shape.threads;
   const auto blocks = [&] {

@@ -7,10 +7,6 @@
 namespace forebay::cuda {
 
 const std::string_view kHelpers = R"(
-template <typename T, int N>
-struct alignas(sizeof(T) * N) FbPack {
-  T v[N];
-};
 FB_FN unsigned fb_divide(unsigned n, unsigned magic, unsigned shift) {
   return (__umulhi(n, magic) + n) >> shift;
 }

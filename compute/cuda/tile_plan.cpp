@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "compute/cuda/alignment.hpp"
 #include "compute/cuda/kernel_arguments.hpp"
 
 namespace forebay::cuda {
@@ -15,12 +16,12 @@ using compute::Program;
 
 namespace {
 
-constexpr std::int64_t kLeastTiled = kStagedTile.inner * kStagedTile.across / 2;
+constexpr std::int64_t kLeastTiled = 2048;
 constexpr unsigned kWarp = 32;
 constexpr std::int64_t kLeastInner = 16;
 constexpr std::int64_t kLeastAcross = 32;
-constexpr std::size_t kMostTiledCode = 64;          // instructions
-constexpr std::size_t kStaticShared = 48U * 1024U;  // what a block has on every device
+constexpr std::size_t kMostTiledCode = 64;  // instructions
+constexpr std::size_t kOfPass = std::size_t{kTiledThreads} * kOfPatch;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -36,17 +37,40 @@ bool lies_across(const Program& program, const Binding& binding, std::size_t lea
   return long_enough && std::abs(strides[d]) == 1 && std::abs(strides[inner]) > 1;
 }
 
+/// Whether every leaf that is staged lies so that 1 << log2 bytes of it go together.
+bool all_go_by(const Program& program, const Binding& binding, const TilePlan& tiles,
+               unsigned log2) {
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if ((tiles.leaves >> k & 1) == 0) continue;
+    const std::size_t size = size_of(program.leaves[k].type);
+    const std::size_t elements = (std::size_t{1} << log2) / size;
+    if (elements > 1 && !is_packed(binding.leaves[k], size, binding.strides[k], binding.extents,
+                                   tiles.across, static_cast<unsigned>(elements))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
-TileShape patch_tiles(std::int64_t inner, std::int64_t across, std::size_t bytes,
+unsigned patch_of(const Program& program) noexcept {
+  unsigned patch = kPatch;
+  for (const compute::Output& output : program.outputs) {
+    const auto bytes = static_cast<unsigned>(size_of(program.type_of(output.value)));
+    patch = std::min(patch, 16 / bytes);
+  }
+  return patch;
+}
+
+TileShape patch_tiles(std::int64_t inner, std::int64_t across, unsigned patch, unsigned passes,
                       unsigned threads) noexcept {
   const auto power_of_two = [](std::int64_t elements, unsigned most) {
     return std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(elements, most)));
   };
-  const unsigned wide = power_of_two(divide_up(inner, kPatch), kWarp);
-  const unsigned pass = threads / wide * kPatch;
-  const unsigned most = pass * 8 / static_cast<unsigned>(bytes);
-  return {wide * kPatch, std::max(pass, power_of_two(across, most))};
+  const unsigned wide = power_of_two(divide_up(inner, patch), kWarp);
+  const unsigned pass = threads / wide * (kOfPatch / patch);
+  return {wide * patch, std::max(pass, power_of_two(across, pass * passes))};
 }
 
 bool may_tile(const Program& program) noexcept {
@@ -59,12 +83,24 @@ std::uint32_t staged(const Program& program, std::uint32_t leaves) noexcept {
   std::uint32_t held = 0;
   for (std::size_t k = 0; k < program.leaves.size(); ++k) {
     if ((leaves >> k & 1) == 0) continue;
-    const DType type = program.leaves[k].type;
-    bytes += std::size_t{kStagedTile.inner} * staged_pitch(type) * size_of(type);
-    if (bytes > kStaticShared) break;
+    bytes += kOfPass * size_of(program.leaves[k].type);
+    if (bytes > kTiledBytes) break;
     held |= 1U << k;
   }
   return held;
+}
+
+unsigned passes_of(const Program& program, std::uint32_t staged) noexcept {
+  std::size_t widest = 1;
+  std::size_t bytes = 0;
+  for (std::size_t k = 0; k < program.leaves.size(); ++k) {
+    if ((staged >> k & 1) == 0) continue;
+    widest = std::max(widest, size_of(program.leaves[k].type));
+    bytes += kOfPass * size_of(program.leaves[k].type);
+  }
+  unsigned passes = passes_of(widest);
+  while (passes > 1 && passes * bytes > kTiledBytes) passes /= 2;
+  return passes;
 }
 
 LyingAcross lying_across(const Program& program, const Binding& binding) noexcept {
@@ -85,8 +121,9 @@ LyingAcross lying_across(const Program& program, const Binding& binding) noexcep
   return found;
 }
 
-TilePlan plan_tiles(const Binding& binding, LyingAcross leaves, TileShape tile) noexcept {
-  TilePlan plan{.tile = tile, .across = leaves.dimension, .leaves = leaves.leaves};
+TilePlan plan_tiles(const Binding& binding, LyingAcross leaves, TileShape tile,
+                    unsigned patch) noexcept {
+  TilePlan plan{.tile = tile, .patch = patch, .across = leaves.dimension, .leaves = leaves.leaves};
   if (leaves.leaves == 0) return plan;
   const std::size_t inner = binding.extents.size() - 1;
   const std::int64_t inner_tiles = divide_up(binding.extents[inner], tile.inner);
@@ -105,10 +142,25 @@ TilePlan plan_tiles(const Binding& binding, LyingAcross leaves, TileShape tile) 
   return plan;
 }
 
+unsigned copy_log2(const Program& program, const Binding& binding, const TilePlan& tiles) noexcept {
+  unsigned log2 = 4;
+  while (log2 > 0 && !all_go_by(program, binding, tiles, log2)) --log2;
+  return log2;
+}
+
 TilePlan plan_staged(const Program& program, const Binding& binding) noexcept {
-  LyingAcross leaves = lying_across(program, binding);
-  leaves.leaves = staged(program, leaves.leaves);
-  return plan_tiles(binding, leaves, kStagedTile);
+  return plan_staged(program, binding, staged(program, lying_across(program, binding).leaves));
+}
+
+TilePlan plan_staged(const Program& program, const Binding& binding,
+                     std::uint32_t leaves) noexcept {
+  if (leaves == 0) return {};
+  const unsigned across = lying_across(program, binding).dimension;
+  const unsigned patch = patch_of(program);
+  const TileShape tile =
+      patch_tiles(binding.extents[binding.extents.size() - 1], binding.extents[across], patch,
+                  passes_of(program, leaves), kTiledThreads);
+  return plan_tiles(binding, {.dimension = across, .leaves = leaves}, tile, patch);
 }
 
 }  // namespace forebay::cuda

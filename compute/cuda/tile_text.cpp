@@ -1,5 +1,6 @@
 #include "compute/cuda/tile_text.hpp"
 
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -19,50 +20,43 @@ class TileText {
   }
 
   void write() {
-    each_leaf([&](std::size_t k) {
-      if (!is_staged(k)) return;
-      const DType type = program_.leaves[k].type;
-      text_.line("  __shared__ ", memory_name(type), " tile", k, "[", kStagedTile.inner, "][",
-                 staged_pitch(type), "];");
-    });
     find_tile();
     code_.constants(text_);
     stage();
-    text_.line("  const unsigned inner = thread % ", kStagedTile.inner, ";");
+    text_.line("  FbPatches<", shape_.run,
+               "> at(a.wide_log2, a.across_log2, index, step, inner_left, across_left);");
     text_.line("  #pragma unroll 1");
-    text_.line("  for (int n = 0; n < ", shape_.passes, "; ++n) {");
-    text_.line("    const unsigned row = n * ", shape_.elements * kRows, " + thread / ",
-               kStagedTile.inner, ";");
-    text_.line("    const long long first = index + row * step + inner;");
-    each_leaf([&](std::size_t k) {
-      if (program_.leaves[k].access != Access::strided || is_staged(k)) return;
-      text_.line("    const auto* const q", k, " = p", k, " + row * s", k, " + inner * ", along(k),
-                 ";");
-    });
+    text_.line("  for (; at.any(); at.advance(a.wide_log2)) {");
+    text_.line("    const bool fast = a.vector && at.whole();");
+    if (by_rows()) {
+      text_.line("    #pragma unroll 1");
+      text_.line("    for (unsigned row = 0; row < at.acrosses; ++row) {");
+    } else {
+      text_.line("    const unsigned row = 0;");
+    }
     code_.arrays(text_, shape_.elements);
-    each_element([&] {
-      locate();
+    each_row([&] {
       each_leaf([&](std::size_t k) {
-        text_.line(is_staged(k) ? "      x" : "      if (inside) x", k, "[e] = ", read(k), ";");
+        if (!is_staged(k)) read(k);
       });
     });
-    each_element([&] {
-      if (code_.uses_index()) locate();
-      code_.compute(text_);
+    each_leaf([&](std::size_t k) {
+      if (is_staged(k)) unstage(k);
     });
-    each_element([&] {
-      locate();
-      text_.line("      if (inside) {");
-      code_.store_element(text_);
-      text_.line("      }");
-    });
+    text_.line("    #pragma unroll");
+    text_.line("    for (int e = 0; e < ", shape_.elements, "; ++e) {");
+    if (code_.uses_index())
+      text_.line("      const long long i = at.index(", shape_.run, " * row + e);");
+    code_.compute(text_);
+    text_.line("    }");
+    each_row([&] { store(); });
+    if (by_rows()) text_.line("    }");
     text_.line("  }");
   }
 
  private:
-  /// Rows that a block has at once, along the outputs.
-  static constexpr unsigned kRows = kStagedThreads / kStagedTile.inner;
-
+  /// Long code takes the rows of a patch one after the other.
+  [[nodiscard]] bool by_rows() const { return shape_.passes > 1; }
   [[nodiscard]] bool is_staged(std::size_t leaf) const { return (shape_.staged >> leaf & 1) != 0; }
   /// The stride of a leaf along the innermost dimension.
   [[nodiscard]] std::string along(std::size_t k) const {
@@ -85,31 +79,24 @@ class TileText {
     text_.line("  const long long ", of, suffix, " = ", chosen, ";");
   }
 
-  /// How much of the tile is inside; where its first element is in the outputs, and in strided
-  /// leaves; what is from there to the next one across.
+  /// Where the tile's first element is in the outputs, and in strided leaves; what is from there to
+  /// the next one across; and how much of the space is there.
   void find_tile() {
-    text_.block(R"(  const unsigned thread = threadIdx.x;
-  const unsigned inner_tile = blockIdx.x % a.inner_tiles, rest = blockIdx.x / a.inner_tiles;
-  const unsigned across_tile = rest % a.across_tiles, other = rest / a.across_tiles;
+    text_.line("  const unsigned patch_log2 = ", std::countr_zero(shape_.run), ";");
+    text_.block(R"(  const unsigned rest = blockIdx.x / a.inner_tiles;
+  const unsigned other = rest / a.across_tiles;
+  const long long inner = (long long)(blockIdx.x - rest * a.inner_tiles) << (a.wide_log2 + patch_log2);
+  const long long across = (long long)(rest - other * a.across_tiles) << a.across_log2;
+  const long long inner_left = a.inner_extent - inner, across_left = a.across_extent - across;
 )");
-    const auto first = [&](const char* of, unsigned extent) {
-      text_.line("  const long long first_", of, " = (long long)", of, "_tile * ", extent, ";");
-      text_.line("  const long long ", of, "_left = a.", of, "_extent - first_", of, ";");
-      text_.line("  const unsigned ", of, "_end = ", of, "_left < ", extent, " ? ", of,
-                 "_left : ", extent, ";");
-    };
-    first("inner", kStagedTile.inner);
-    first("across", kStagedTile.across);
-    text_.line("  const bool whole = inner_end == ", kStagedTile.inner,
-               " && across_end == ", kStagedTile.across, ";");
     across("step", "", "a.step");
-    text_.line("  long long index = first_across * step + first_inner;");
+    text_.line("  long long index = across * step + inner;");
     each_leaf([&](std::size_t k) {
       if (program_.leaves[k].access != Access::strided) return;
       const std::string leaf = std::to_string(k);
       across("s", leaf, "a.stride" + leaf + "_");
       text_.line("  const ", memory_name(program_.leaves[k].type), "* p", k, " = a.leaf", k,
-                 " + first_across * s", k, " + first_inner * ", along(k), ";");
+                 " + across * s", k, " + inner * ", along(k), ";");
     });
     text_.line("  {");
     code_.split(text_, dims_, "other");
@@ -123,58 +110,90 @@ class TileText {
     text_.line("  }");
   }
 
-  /// Threads side by side along a leaf.
   void stage() {
-    constexpr unsigned kColumns = kStagedThreads / kStagedTile.across;
-    text_.line("  {");
-    text_.line("  const unsigned across = thread % ", kStagedTile.across, ", column = thread / ",
-               kStagedTile.across, ";");
+    const std::size_t of_pass = std::size_t{kTiledThreads} * kOfPatch;
+    const std::size_t elements = of_pass * passes_of(program_, shape_.staged);
+    std::size_t bytes = 0;
+    each_leaf([&](std::size_t k) {
+      if (is_staged(k)) bytes += elements * size_of(program_.leaves[k].type);
+    });
+    text_.block(
+        R"(  const unsigned rows = 1U << (a.wide_log2 + patch_log2), columns = 1U << a.across_log2;
+  const unsigned rows_inside = inner_left < rows ? inner_left : rows;
+  const unsigned inside = across_left < columns ? across_left : columns;
+)");
+    text_.line("  __shared__ FbQuad memory[", bytes / 16, "];");
+    std::size_t first = 0;
     each_leaf([&](std::size_t k) {
       if (!is_staged(k)) return;
-      text_.line("  const auto* const q", k, " = p", k, " + across * s", k, " + column * ",
-                 along(k), ";");
+      const DType type = program_.leaves[k].type;
+      const unsigned size = static_cast<unsigned>(size_of(type));
+      text_.line("  const FbStage stage", k, "{(unsigned char*)(memory + ", first / 16, "), ",
+                 std::countr_zero(size), ", a.across_log2, patch_log2};");
+      text_.line("  fb_stage(stage", k, ", {(const unsigned char*)p", k, ", ", along(k), " * ",
+                 size, ", s", k, " * ", size, ", a.copy_log2}, rows, rows_inside, inside);");
+      first += elements * size;
     });
-    // Without a question in between, all of a thread's loads are in flight together.
-    for (const bool whole : {true, false}) {
-      text_.line(whole ? "  if (whole) {" : "  } else {");
-      text_.line("  #pragma unroll");
-      text_.line("  for (int m = 0; m < ", kStagedTile.inner / kColumns, "; ++m) {");
-      if (!whole) {
-        text_.line("      if (across >= across_end || column + m * ", kColumns,
-                   " >= inner_end) continue;");
-      }
-      each_leaf([&](std::size_t k) {
-        if (!is_staged(k)) return;
-        text_.line("      tile", k, "[column + m * ", kColumns, "][across] = q", k, "[m * ",
-                   kColumns, " * ", along(k), "];");
-      });
-      text_.line("  }");
-    }
-    text_.line("  }");
-    text_.line("  }");
+    text_.line("  fb_wait();");
     text_.line("  __syncthreads();");
   }
 
+  /// Row q of those that are taken at once: where it begins, and what is done there.
   template <typename Write>
-  void each_element(Write write) {
+  void each_row(Write write) {
     text_.line("    #pragma unroll");
-    text_.line("    for (int e = 0; e < ", shape_.elements, "; ++e) {");
+    text_.line("    for (int q = 0; q < ", shape_.elements / shape_.run, "; ++q) {");
+    text_.line("      const long long i = at.index(", shape_.run, " * (row + q));");
     write();
     text_.line("    }");
   }
-
-  /// Element e of a pass: threads side by side along the outputs.
-  void locate() {
-    text_.line("      const bool inside = whole || (inner < inner_end && row + e * ", kRows,
-               " < across_end);");
-    text_.line("      const long long i = first + e * ", kRows, " * step;");
+  /// The elements of a row one by one, as far as they are inside.
+  template <typename... Parts>
+  void each_inside(const Parts&... statement) {
+    text_.line("      #pragma unroll");
+    text_.line("      for (int n = 0; n < ", shape_.run, "; ++n) {");
+    text_.line("        if (at.inside(", shape_.run, " * (row + q) + n)) ", statement..., ";");
+    text_.line("      }");
   }
-  [[nodiscard]] std::string read(std::size_t k) const {
+
+  void read(std::size_t k) {
+    const DType type = program_.leaves[k].type;
     const std::string leaf = std::to_string(k);
-    const std::string rows = std::to_string(kRows);
-    if (is_staged(k)) return "tile" + leaf + "[inner][row + e * " + rows + "]";
-    if (program_.leaves[k].access == Access::linear) return "a.leaf" + leaf + "[i]";
-    return "q" + leaf + "[e * " + rows + " * s" + leaf + "]";
+    const bool strided = program_.leaves[k].access == Access::strided;
+    text_.line("      const auto* const r", k, " = ",
+               strided ? "p" + leaf + " + (at.column + row + q) * s" + leaf +
+                             " + (at.patch << patch_log2) * " + along(k)
+                       : "a.leaf" + leaf + " + i",
+               ";");
+    text_.line("      if (fast", strided ? " && a.packed >> " + leaf + " & 1" : "", ") {");
+    load_packs(text_, shape_, type, "w" + leaf + "_", "r" + leaf, "x" + leaf);
+    text_.line("      } else {");
+    each_inside("x", k, "[", shape_.run, " * q + n] = r", k, "[n", strided ? " * " + along(k) : "",
+                "]");
+    text_.line("      }");
+  }
+  void unstage(std::size_t k) {
+    if (!by_rows()) {
+      text_.line("    fb_patch(stage", k, ", at, x", k, ");");
+      return;
+    }
+    text_.line("    #pragma unroll");
+    text_.line("    for (int n = 0; n < ", shape_.run, "; ++n) x", k, "[n] = *(const ",
+               memory_name(program_.leaves[k].type), "*)stage", k,
+               ".at(at.patch, n, at.column + row);");
+  }
+  void store() {
+    text_.line("      if (fast) {");
+    for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
+      const std::string output = std::to_string(k);
+      store_packs(text_, shape_, program_.type_of(program_.outputs[k].value), "w" + output + "_",
+                  "y" + output, "a.out" + output + " + i");
+    }
+    text_.line("      } else {");
+    for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
+      each_inside("a.out", k, "[i + n] = y", k, "[", shape_.run, " * q + n]");
+    }
+    text_.line("      }");
   }
 
   Text& text_;

@@ -5,9 +5,8 @@
 
 namespace forebay::cuda {
 
-/// What stands between the braces of the kernel. A block has one kStagedTile: a leaf of
-/// `shape.staged` is read along the dimension of its neighbours into shared memory, and every
-/// element is computed where its output lies.
+/// What stands between the braces of the kernel, on top of tiles.inl: a block's part of each leaf
+/// of `shape.staged` comes into shared memory, and its threads take patch after patch.
 void tile_kernel(Text& text, const compute::Program& program, const KernelShape& shape);
 
 }  // namespace forebay::cuda

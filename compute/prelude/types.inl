@@ -90,6 +90,12 @@ struct FbBfloat {
   unsigned short bits;
 };
 
+// Neighbours in memory that are accessed together.
+template <typename T, int N>
+struct FbPack {
+  alignas(sizeof(T) * N) T v[N];
+};
+
 // f16 to f32, exact: the exponent is rebased, and subnormal numbers are counts of 2^-24.
 #if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 FB_FN float fb_to_f32(FbHalf a) {

@@ -25,6 +25,7 @@ TEST_CASE("the text of the prelude is its parts in their order") {
     if (line.rfind(begin, 0) == 0) add(line.substr(begin.size(), line.size() - begin.size() - 1));
   }
   add("compute/cuda/blocks.inl");
+  add("compute/cuda/tiles.inl");
   CHECK(parts >= 5);
   CHECK(compute::prelude_text() == text);
   // A compiler at run time has no headers.

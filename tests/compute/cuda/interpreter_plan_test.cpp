@@ -163,22 +163,6 @@ TEST_CASE("pieces end with rows: sixteen bytes, four elements, or one") {
   CHECK(piece(DType::u8, Dims{8, 5, 4}, 0b101) == 4);
 }
 
-TEST_CASE("a piece is packed if it lies together, and aligned wherever it begins") {
-  const auto packed = [](std::size_t element, Dims strides, unsigned piece, std::size_t at = 0) {
-    const auto* const address = reinterpret_cast<const std::byte*>(data) + at;
-    return cuda::is_packed(address, element, strides, Dims{5, 8}, 1, piece);
-  };
-  CHECK(packed(4, Dims{12, 1}, 4));
-  CHECK_FALSE(packed(4, Dims{13, 1}, 4));
-  CHECK_FALSE(packed(4, Dims{12, 2}, 4));
-  CHECK_FALSE(packed(4, Dims{12, 1}, 1));
-  CHECK_FALSE(packed(4, Dims{12, 1}, 4, 4));
-  CHECK(packed(1, Dims{12, 1}, 4, 4));
-  CHECK(packed(8, Dims{2, 1}, 4));
-  CHECK_FALSE(packed(8, Dims{1, 1}, 4));
-  CHECK(packed(4, Dims{0, 1}, 2, 8));
-}
-
 TEST_CASE("whatever the limits let through has a plan on the smallest device, in every type") {
   // As many values alive at once as there can be: each of the first operations makes one, and the
   // others join three into one.

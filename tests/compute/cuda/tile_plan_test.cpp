@@ -9,6 +9,7 @@ using namespace forebay;
 using compute::Access;
 using compute::Binding;
 using compute::Program;
+using cuda::kPatch;
 using cuda::TilePlan;
 
 namespace {
@@ -27,8 +28,8 @@ TilePlan plan(const Program& program, const Dims& extents, std::vector<Dims> str
   binding.strides = std::move(strides);
   const cuda::LyingAcross across = cuda::lying_across(program, binding);
   const cuda::TileShape tile =
-      cuda::patch_tiles(extents[extents.size() - 1], extents[across.dimension], sizeof(float), 256);
-  return cuda::plan_tiles(binding, across, tile);
+      cuda::patch_tiles(extents[extents.size() - 1], extents[across.dimension], kPatch, 2, 256);
+  return cuda::plan_tiles(binding, across, tile, kPatch);
 }
 
 TilePlan transposed(const Dims& extents, const Dims& strides) {
@@ -65,15 +66,68 @@ TEST_CASE("the first leaf that lies across decides, and those like it are staged
   CHECK(tiles.leaves == 0b10100);
 }
 
-TEST_CASE("as many leaves are staged as shared memory holds") {
-  Program program = copy_of({Access::strided, Access::strided, Access::strided}, 2);
-  CHECK(cuda::staged(program, 0b111) == 0b011);
-  CHECK(cuda::staged(program, 0b110) == 0b110);
+TEST_CASE("as many leaves are staged as shared memory holds, in fewer passes if there are more") {
+  Program program = copy_of(std::vector<Access>(4, Access::strided), 2);
   CHECK(cuda::staged(program, 0) == 0);
+  CHECK(cuda::staged(program, 0b1111) == 0b0111);
+  CHECK(cuda::staged(program, 0b1110) == 0b1110);
+  CHECK(cuda::passes_of(program, 0b0001) == 2);
+  CHECK(cuda::passes_of(program, 0b0011) == 1);
+  CHECK(cuda::passes_of(program, 0b0111) == 1);
   program.leaves[0].type = DType::f64;
-  CHECK(cuda::staged(program, 0b111) == 0b001);
+  CHECK(cuda::staged(program, 0b1111) == 0b0011);
+  CHECK(cuda::passes_of(program, 0b0001) == 1);
   program.leaves[0].type = DType::u8;
-  CHECK(cuda::staged(program, 0b111) == 0b111);
+  CHECK(cuda::staged(program, 0b1111) == 0b0111);
+  CHECK(cuda::passes_of(program, 0b0001) == 8);
+  CHECK(cuda::passes_of(program, 0b0011) == 2);
+  program.leaves[1].type = DType::f16;
+  CHECK(cuda::passes_of(program, 0b0010) == 4);
+  CHECK(cuda::passes_of(program, 0b0011) == 4);
+}
+
+TEST_CASE("what is staged is copied by as many bytes as all of it allows") {
+  const auto bytes_of = [](const Program& program, const Dims& extents, std::vector<Dims> strides,
+                           std::uintptr_t address) {
+    Binding binding;
+    binding.extents = extents;
+    binding.strides = std::move(strides);
+    binding.leaves.assign(program.leaves.size(), reinterpret_cast<const void*>(address));
+    return 1U << cuda::copy_log2(program, binding, plan(program, extents, binding.strides));
+  };
+  const Program one = copy_of({Access::strided}, 3);
+  const auto bytes = [&](const Dims& strides, std::uintptr_t address = 256) {
+    return bytes_of(one, {8, 64, 64}, {strides}, address);
+  };
+  CHECK(bytes({4096, 1, 64}) == 16);
+  CHECK(bytes({4096, 1, 66}) == 8);
+  CHECK(bytes({4098, 1, 64}) == 8);
+  CHECK(bytes({4096, 1, 64}, 264) == 8);
+  CHECK(bytes({4096, 1, 65}) == 4);
+  CHECK(bytes({4096, -1, 64}) == 4);
+  Program mixed = copy_of({Access::strided, Access::strided, Access::linear}, 2);
+  mixed.leaves[1].type = DType::u8;
+  const auto both = [&](const Dims& wide, const Dims& narrow) {
+    return bytes_of(mixed, {64, 64}, {wide, narrow, {}}, 256);
+  };
+  CHECK(both({1, 64}, {1, 64}) == 16);
+  CHECK(both({1, 64}, {1, 68}) == 4);
+  CHECK(both({1, 64}, {1, 67}) == 1);
+  CHECK(both({1, 65}, {1, 64}) == 4);
+}
+
+TEST_CASE("a patch's part of a row has sixteen bytes at most") {
+  Program program = copy_of({Access::strided, Access::linear}, 2);
+  CHECK(cuda::patch_of(program) == 4);
+  program.leaves[0].type = DType::u8;
+  CHECK(cuda::patch_of(program) == 4);
+  program.leaves[1].type = DType::f64;
+  CHECK(cuda::patch_of(program) == 4);  // is read through the first cache
+  program.outputs.push_back({1});
+  CHECK(cuda::patch_of(program) == 2);
+  const cuda::TileShape tile = cuda::patch_tiles(1000, 1000, 2, 1, 256);
+  CHECK(tile.inner == 64);
+  CHECK(tile.across == 64);
 }
 
 TEST_CASE("reductions, linear maps and long programs have no tiles") {
@@ -102,7 +156,8 @@ TEST_CASE("tiles cover the space, patches side by side as far as a row reaches")
   }
   const auto shape = [](std::int64_t inner, std::int64_t across, std::size_t bytes,
                         unsigned threads) {
-    const cuda::TileShape tile = cuda::patch_tiles(inner, across, bytes, threads);
+    const cuda::TileShape tile =
+        cuda::patch_tiles(inner, across, kPatch, cuda::passes_of(bytes), threads);
     return std::pair(tile.inner, tile.across);
   };
   CHECK(shape(16, 1000, 4, 256) == std::pair(16U, 512U));

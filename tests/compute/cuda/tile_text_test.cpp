@@ -35,14 +35,17 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("what is staged goes through shared memory, the rest is read where it lies") {
   const std::string text = text_of(sum_of(DType::u8, DType::f32), 0b01);
-  CHECK(has(text, "__shared__ unsigned char tile0[64][68];"));
-  CHECK_FALSE(has(text, "tile1"));
-  CHECK(has(text, "x0[e] = tile0[inner][row + e * 4];"));
-  CHECK(has(text, "if (inside) x1[e] = q1[e * 4 * s1];"));
-  CHECK(has(text, "if (inside) x2[e] = a.leaf2[i];"));
+  CHECK(has(text, "__shared__ FbQuad memory[2048];"));  // 256 by 128 bytes
+  CHECK(has(text, "fb_patch(stage0, at, x0);"));
+  CHECK_FALSE(has(text, "stage1"));
+  CHECK(
+      has(text, "r1 = p1 + (at.column + row + q) * s1 + (at.patch << patch_log2) * a.stride1_2;"));
+  CHECK(has(text, "r2 = a.leaf2 + i;"));
   const std::string both = text_of(sum_of(DType::u8, DType::f32), 0b11);
-  CHECK(has(both, "__shared__ float tile1[64][65];"));
-  CHECK_FALSE(has(both, "q1[e"));
+  INFO("the wider one decides, and the other one takes a quarter of its bytes");
+  CHECK(has(both, "__shared__ FbQuad memory[2560];"));
+  CHECK(has(both, "stage1{(unsigned char*)(memory + 512), 2,"));
+  CHECK_FALSE(has(both, "r1 = "));
 }
 
 TEST_CASE("a block waits once, between its tiles and its elements") {
@@ -50,8 +53,8 @@ TEST_CASE("a block waits once, between its tiles and its elements") {
   const std::size_t wait = text.find("__syncthreads();");
   REQUIRE(wait != std::string::npos);
   CHECK(text.find("__syncthreads();", wait + 1) == std::string::npos);
-  CHECK(text.rfind("tile1[column") < wait);
-  CHECK(text.find("= tile0[inner]") > wait);
+  CHECK(text.rfind("fb_stage(stage1") < wait);
+  CHECK(text.find("fb_patch(") > wait);
 }
 
 TEST_CASE("the dimension across is chosen among all but the innermost one") {
@@ -60,11 +63,11 @@ TEST_CASE("the dimension across is chosen among all but the innermost one") {
   CHECK(has(text, "s1 = a.across_dim == 1 ? a.stride1_1 : a.stride1_0;"));
 }
 
-TEST_CASE("long programs take a thread's elements in several passes") {
+TEST_CASE("long programs take the rows of a patch one after the other") {
   Program program = sum_of(DType::f32, DType::f32);
-  CHECK(has(text_of(program, 1), "n < 1;"));
+  CHECK_FALSE(has(text_of(program, 1), "++row"));
   for (unsigned k = 0; k < 60; ++k) {
     program.code.push_back({Op::exp, DType::f32, static_cast<compute::Value>(3 + k), 0, 0});
   }
-  CHECK(has(text_of(program, 1), "n < 4;"));
+  CHECK(has(text_of(program, 1), "row < at.acrosses; ++row"));
 }
