@@ -28,25 +28,36 @@ FB_FN T fb_neighbour(T value, unsigned distance) {
   return fb_from_words(words);
 }
 
-// Joins the totals of a row's `group` threads, `pitch` places apart, in a fixed tree; that of
-// member 0 becomes the row's. Every thread of the block calls it; `fold` has a place for each.
+// Joins the totals of a row's `group` threads, `pitch` places apart, in a fixed tree, halves of
+// halves; that of member 0 becomes the row's. Every thread of the block calls it; `fold` has a place
+// for each. REQUIRES: powers of two.
 template <typename T, typename Join>
 FB_FN T fb_fold(T total, T* fold, unsigned member, unsigned group, unsigned pitch, Join join) {
   const unsigned thread = threadIdx.x;
-  unsigned half = group >> 1;
+  unsigned left = group;  // members with a total, a warp or less in the end
   fold[thread] = total;
 #pragma unroll 1
-  for (; half * pitch >= 32; half >>= 1) {
+  while (left > 1 && left * pitch > 32) {
+    // Two levels of the tree at once, if there are two.
+    const bool two = left > 2 && left * pitch > 64;
+    left >>= two ? 2 : 1;
     __syncthreads();
-    if (member < half) {
-      total = join(total, fold[thread + half * pitch]);
+    if (member < left) {
+      const T* const from = fold + thread;
+      const unsigned apart = left * pitch;
+      if (two) {
+        const T second = from[apart], third = from[2 * apart], fourth = from[3 * apart];
+        total = join(join(total, third), join(second, fourth));
+      } else {
+        total = join(total, from[apart]);
+      }
       fold[thread] = total;
     }
   }
   // In a warp whose first thread takes no part, none does.
-  if (__shfl_sync(0xffffffffU, member, 0) >= 2 * half) return total;
+  if (__shfl_sync(0xffffffffU, member, 0) >= left) return total;
 #pragma unroll 1
-  for (; half > 0; half >>= 1) {
+  for (unsigned half = left >> 1; half > 0; half >>= 1) {
     const T other = fb_neighbour(total, half * pitch);
     if (member < half) total = join(total, other);
   }
@@ -96,22 +107,23 @@ FB_FN void fb_collect(T (&totals)[N], unsigned long long* place, unsigned pitch,
 }
 
 // Whether the last block's total is in this member's part.
-FB_FN bool fb_has_last(unsigned splits, unsigned member, unsigned group) {
-  return member == ((splits - 1) & (group - 1));
+FB_FN bool fb_has_last(unsigned splits, unsigned member, unsigned group_log2) {
+  return member == ((splits - 1) & ((1U << group_log2) - 1));
 }
 
-// A thread's part of what the `splits` blocks of a row have, in a fixed order: every group-th total
-// from `member` on. The last block calls it, whose own total is `own`; those before it have left
-// theirs from `place` on, `pitch` words apart.
+// A thread's part of what the `splits` blocks of a row have, in a fixed order: from `member` on every
+// total that is a group (1 << group_log2) further. The last block calls it, whose own total is
+// `own`; those before it have left theirs from `place` on, `pitch` words apart.
 template <typename T, typename Join>
 FB_FN T fb_join_blocks(T own, T nothing, unsigned long long* place, unsigned pitch, unsigned splits,
-                       unsigned member, unsigned group, Join join) {
+                       unsigned member, unsigned group_log2, Join join) {
+  const unsigned group = 1U << group_log2;
   constexpr unsigned kWords = sizeof(FbWords<T>) / 4;
   constexpr unsigned kAtOnce = kWords < 4 ? 4 / kWords : 1;  // more would spill
   T total = nothing;
 #pragma unroll 1
   for (unsigned other = member; other + 1 < splits; other += kAtOnce * group) {
-    const unsigned count = (splits - 2 - other) / group + 1;
+    const unsigned count = ((splits - 2 - other) >> group_log2) + 1;
     T left[kAtOnce];
     fb_collect(left, place + other * pitch, group * pitch, count);
 #pragma unroll
@@ -119,5 +131,5 @@ FB_FN T fb_join_blocks(T own, T nothing, unsigned long long* place, unsigned pit
       if (n < count) total = join(total, left[n]);
     }
   }
-  return fb_has_last(splits, member, group) ? join(total, own) : total;
+  return fb_has_last(splits, member, group_log2) ? join(total, own) : total;
 }

@@ -152,7 +152,7 @@ constexpr std::string_view kJoin = R"(
     if (member == 0) fold[thread] = total;
     __syncthreads();
     const Sum own = fold[thread - member * pitch];
-    total = fb_join_blocks(own, nothing, place, words, a.splits, member, group, join);
+    total = fb_join_blocks(own, nothing, place, words, a.splits, member, a.group_log2, join);
     __syncthreads();
   }
 )";

@@ -191,11 +191,11 @@ FB_FN void fb_reduce_typed(const Args& a) {
     FB_EACH_THREAD {
       unsigned long long* const place = tile.template place<FbTotal>(thread);
       FbTotal own[1] = {nothing};
-      if (fb_has_last(splits, tile.member(thread), tile.group)) {
+      if (fb_has_last(splits, tile.member(thread), a.head.group_log2)) {
         fb_collect(own, place + tile.split * words, 0, 1);
       }
       fold[thread] = fb_join_blocks(own[0], nothing, place, words, splits, tile.member(thread),
-                                    tile.group, join);
+                                    a.head.group_log2, join);
     }
     fb_fold_threads(tile, threads);
   }

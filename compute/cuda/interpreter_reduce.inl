@@ -127,7 +127,8 @@ FB_FN void fb_finish(const FbTile<Args>& tile, typename FbSum<T>::Sum total) {
     if (member == 0) fold[thread] = total;
     __syncthreads();
     const Sum own = fold[thread - member * tile.pitch];
-    total = fb_join_blocks(own, (Sum)0, place, words, a.head.splits, member, tile.group, join);
+    total = fb_join_blocks(own, (Sum)0, place, words, a.head.splits, member,
+                           a.head.group_log2, join);
     __syncthreads();
   }
   if (member == 0 && tile.here(thread)) {
