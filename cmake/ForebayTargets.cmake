@@ -42,7 +42,7 @@ target_precompile_headers(forebay_standard_headers PRIVATE
   <algorithm> <array> <atomic> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional>
   <string> <string_view> <unordered_map> <utility> <vector>)
 set(CMAKE_UNITY_BUILD ${FOREBAY_UNITY})  # whatever a project around this one asks for
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 
 # forebay_module(NAME SOURCES … HEADERS … [DEPENDS targets that users see] [PRIVATE targets])
 # HEADERS are public and lie below NAME/include; sources may include private headers from the

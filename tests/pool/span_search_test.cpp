@@ -114,7 +114,7 @@ TEST_CASE("a span is found with a constant number of probes, up to a million liv
     REQUIRE(static_cast<std::size_t>(std::count(used.begin(), used.end(), kNoExtent)) < live / 20);
     return probes;
   };
-  constexpr std::size_t kLive = test::kSanitised ? 50'000 : 1'000'000;
+  constexpr std::size_t kLive = pool::test::kSanitised ? 50'000 : 1'000'000;
   const Probes few = churn(kLive / 10), many = churn(kLive);
   CHECK(few.worst <= 160);
   CHECK(many.worst <= 160);
