@@ -91,7 +91,16 @@ FOREBAY_TARGETS_END
 #endif
 
 #ifdef FOREBAY_T_IS_real
-#define FOREBAY_LOOP_real_1(op) FOREBAY_LOOP_1(op)
+// Angles that are far do not vectorise: where there is one, all go one by one.
+#define FOREBAY_LOOP_real_1(op)                                                                   \
+  FOREBAY_MAP(near_##op, fb_##op(a[i]), FOREBAY_T, FOREBAY_T)                                     \
+  void op(const void* a, const void* b, const void* c, void* out, std::size_t n,                  \
+          std::uint64_t index) {                                                                  \
+    if constexpr (Op::op == Op::sin || Op::op == Op::cos || Op::op == Op::tan) {                  \
+      if (any_far(static_cast<const FOREBAY_T*>(a), n)) return turn_each<Op::op>(a, out, n);      \
+    }                                                                                             \
+    near_##op(a, b, c, out, n, index);                                                            \
+  }
 #define FOREBAY_LOOP_real_2(op) FOREBAY_LOOP_2(op)
 #define FOREBAY_LOOP_test(op) FOREBAY_MAP(op, fb_##op(a[i]), FOREBAY_T, bool)
 #define FOREBAY_LOOP_bits_1(op)
@@ -124,7 +133,29 @@ FOREBAY_TARGETS_END
 
 FOREBAY_TARGETS_BEGIN
 
+#undef FB_NEAR_TURNS
+#define FB_NEAR_TURNS
 #include "compute/prelude.inl"
+#undef FB_NEAR_TURNS
+
+#ifdef FOREBAY_T_IS_real
+bool any_far(const FOREBAY_T* a, std::size_t n) {
+  unsigned far = 0;
+  FOREBAY_INDEPENDENT for (std::size_t i = 0; i < n; ++i) far |= fb_is_far(a[i]) ? 1U : 0U;
+  return far != 0;
+}
+template <Op kOp>
+void turn_each(const void* pa, void* out, std::size_t n) {
+  const Each<FOREBAY_T> a(pa);
+  FOREBAY_T* const r = static_cast<FOREBAY_T*>(out);
+  for (std::size_t i = 0; i < n; ++i) {
+    const FbTurn turn = fb_any_turn(a[i]);
+    r[i] = static_cast<FOREBAY_T>(kOp == Op::sin   ? fb_sin_of(turn)
+                                  : kOp == Op::cos ? fb_cos_of(turn)
+                                                   : fb_tan_of(turn));
+  }
+}
+#endif
 
 // a ? b : c by bits, for a condition of 0 or 1: a choice by conditions of another size than the
 // numbers would be made one by one.

@@ -1,14 +1,15 @@
 // Sines, cosines and tangents, and their inverses. f32 is computed in f64 and rounded once.
 
-// x - n pi/2 for the whole number n nearest to x / (pi/2), in pieces of 22 bits, so that the first
-// products are exact for |x| up to 2^31; beyond that nothing is left to round, and it is NaN.
+// x - n pi/2 for the whole number n nearest to x / (pi/2), and the last two bits of n.
 struct FbTurn {
   double r;
   int quarter;
 };
-FB_FN FbTurn fb_turn(double x) {
-  const bool fits = x > -2147483648.0 && x < 2147483648.0;
-  const double inside = fits ? x : 0.0;
+FB_FN bool fb_is_far(double x) { return x <= -2147483648.0 || x >= 2147483648.0; }
+
+// In pieces of pi/2 of 22 bits, so that the first products are exact; nothing of use if x is far.
+FB_FN FbTurn fb_near_turn(double x) {
+  const double inside = fb_is_far(x) ? 0.0 : x;
   const double n = fb_nearest(inside * 0.6366197723675814);
   double r = inside - n * 1.570796012878418;
   r = r - n * 3.139164164167596e-07;
@@ -16,9 +17,81 @@ FB_FN FbTurn fb_turn(double x) {
   r = r - n * 2.0222659584103533e-21;
   r = r - n * 2.9038559739793605e-28;
   const int quarter = (int)(FB_BITS64(n + 6755399441055744.0) & 3ULL);
-  // -0 stays -0.
-  return FbTurn{fits ? (n == 0.0 ? x : r) : FB_DOUBLE(0x7ff8000000000000ULL), quarter};
+  return FbTurn{n == 0.0 ? x : r, quarter};  // -0 stays -0
 }
+
+// Of any x that is far, by as many bits of 2/pi as its exponent asks for: Payne and Hanek, "Radian
+// reduction for trigonometric functions", SIGNUM Newsletter 18 (1983). Infinity gives NaN.
+FB_FN_RARE FbTurn fb_far_turn(double x) {
+  static constexpr unsigned kTwoOverPi[] = {
+      0xa2f9836eU, 0x4e441529U, 0xfc2757d1U, 0xf534ddc0U, 0xdb629599U, 0x3c439041U, 0xfe5163abU,
+      0xdebbc561U, 0xb7246e3aU, 0x424dd2e0U, 0x06492eeaU, 0x09d1921cU, 0xfe1deb1cU, 0xb129a73eU,
+      0xe88235f5U, 0x2ebb4484U, 0xe99c7026U, 0xb45f7e41U, 0x3991d639U, 0x835339f4U, 0x9c845f8bU,
+      0xbdf9283bU, 0x1ff897ffU, 0xde05980fU, 0xef2f118bU, 0x5a0a6d1fU, 0x6d367ecfU, 0x27cb09b7U,
+      0x4f463f66U, 0x9e5fea2dU, 0x7527bac7U, 0xebe5f17bU, 0x3d0739f7U, 0x8a5292eaU, 0x6bfb5fb1U,
+      0x1f8d5d08U, 0x56033046U};
+  constexpr int kWords = 7;
+  const unsigned long long bits = FB_BITS64(x) & 0x7fffffffffffffffULL;
+  if (bits >= 0x7ff0000000000000ULL) return FbTurn{x - x, 0};
+  // |x| = m 2^e. Words before `first` only give multiples of 4, those after the seventh nothing
+  // that a result shows.
+  const int e = (int)(bits >> 52) - 1075;
+  const unsigned long long m = (bits & 0xfffffffffffffULL) | 0x10000000000000ULL;
+  const int first = e < 34 ? 0 : (e - 2) / 32;
+  unsigned product[kWords + 2] = {};  // the lowest word first
+  for (int k = 0; k < kWords; ++k) {
+    const unsigned long long word = kTwoOverPi[first + kWords - 1 - k];
+    const unsigned long long low = word * (m & 0xffffffffULL) + product[k];
+    product[k] = (unsigned)low;
+    const unsigned long long high = word * (m >> 32) + product[k + 1] + (low >> 32);
+    product[k + 1] = (unsigned)high;
+    product[k + 2] = (unsigned)(high >> 32);
+  }
+  // A number of quarter turns whose fraction has so many bits: two bits before the point and 126
+  // behind it.
+  const int fraction = 32 * (first + kWords) - e;
+  const int from = (fraction - 126) / 32, shift = (fraction - 126) % 32;
+  unsigned words[4];
+  for (int k = 0; k < 4; ++k) {
+    const unsigned long long two =
+        (unsigned long long)(from + k + 1 < kWords + 2 ? product[from + k + 1] : 0U) << 32 |
+        product[from + k];
+    words[k] = (unsigned)(two >> shift);
+  }
+  unsigned long long high = (unsigned long long)words[3] << 32 | words[2];
+  unsigned long long low = (unsigned long long)words[1] << 32 | words[0];
+  int quarter = (int)(high >> 62);
+  high &= 0x3fffffffffffffffULL;
+  const bool next = high >> 61 != 0ULL;  // nearer to the next quarter: the rest is negative
+  if (next) {
+    quarter = (quarter + 1) & 3;
+    low = 0ULL - low;
+    high = 0x4000000000000000ULL - high - (low != 0ULL ? 1ULL : 0ULL);
+  }
+  // The rest in two numbers: its first 53 bits and what follows.
+  int lost = 0;
+  while (high >> 63 == 0ULL && lost < 126) {
+    high = high << 1 | low >> 63;
+    low <<= 1;
+    ++lost;
+  }
+  const double scale = FB_DOUBLE((unsigned long long)(1023 - 62 - lost) << 52);
+  const double leading = (double)(long long)(high >> 11) * 2048.0 * scale;
+  const double rest = (double)(long long)(((high & 0x7ffULL) << 42) | low >> 22) *
+                      2.2737367544323206e-13 * scale;
+  const double r = leading * 1.5707963267948966 +
+                   (leading * 6.123233995736766e-17 + rest * 1.5707963267948966);
+  const bool negative = (FB_BITS64(x) >> 63) != 0ULL;
+  return FbTurn{next != negative ? -r : r, negative ? (4 - quarter) & 3 : quarter};
+}
+
+// Loops that have to vectorise define FB_NEAR_TURNS, and look for what is far before.
+FB_FN FbTurn fb_any_turn(double x) { return fb_is_far(x) ? fb_far_turn(x) : fb_near_turn(x); }
+#if defined(FB_NEAR_TURNS)
+FB_FN FbTurn fb_turn(double x) { return fb_near_turn(x); }
+#else
+FB_FN FbTurn fb_turn(double x) { return fb_any_turn(x); }
+#endif
 
 // Taylor's series for |r| <= pi/4.
 FB_FN double fb_sin_core(double r) {
@@ -48,22 +121,23 @@ FB_FN double fb_cos_core(double r) {
   return w + (((1.0 - w) - half) + (s * s) * p);
 }
 
-FB_FN double fb_sin(double x) {
-  const FbTurn turn = fb_turn(x);
+FB_FN double fb_sin_of(FbTurn turn) {
   const double y = (turn.quarter & 1) != 0 ? fb_cos_core(turn.r) : fb_sin_core(turn.r);
   return (turn.quarter & 2) != 0 ? -y : y;
 }
-FB_FN double fb_cos(double x) {
-  const FbTurn turn = fb_turn(x);
+FB_FN double fb_cos_of(FbTurn turn) {
   const double y = (turn.quarter & 1) != 0 ? fb_sin_core(turn.r) : fb_cos_core(turn.r);
   return turn.quarter == 1 || turn.quarter == 2 ? -y : y;
 }
-FB_FN double fb_tan(double x) {
-  const FbTurn turn = fb_turn(x);
+FB_FN double fb_tan_of(FbTurn turn) {
   const double sine = fb_sin_core(turn.r);
   const double cosine = fb_cos_core(turn.r);
   return (turn.quarter & 1) != 0 ? -(cosine / sine) : sine / cosine;
 }
+
+FB_FN double fb_sin(double x) { return fb_sin_of(fb_turn(x)); }
+FB_FN double fb_cos(double x) { return fb_cos_of(fb_turn(x)); }
+FB_FN double fb_tan(double x) { return fb_tan_of(fb_turn(x)); }
 
 // atan(t) for |t| <= tan(pi/8): a polynomial in t^2, fitted at Chebyshev's points.
 FB_FN double fb_atan_core(double t) {

@@ -3,13 +3,14 @@
 // so that a function gives the same bits everywhere.
 //
 // This part: what the host and CUDA spell differently, the types, and conversions between them.
-// FB_FN marks a function. FB_SQRT, FB_DIV and FB_FMA are the correctly rounded operations, and the
-// ones to whole numbers and the remainder are exact; FB_BITS, FB_FLOAT, FB_BITS64 and FB_DOUBLE
-// move bit patterns. FB_LOWER and FB_HIGHER are for numbers: of a NaN and a number, or of two
-// zeros, they give either. The ending 64 is for f64.
+// FB_FN marks a function, FB_FN_RARE one that is seldom called. FB_SQRT, FB_DIV and FB_FMA are the
+// correctly rounded operations, and the ones to whole numbers and the remainder are exact; FB_BITS,
+// FB_FLOAT, FB_BITS64 and FB_DOUBLE move bit patterns. FB_LOWER and FB_HIGHER are for numbers: of a
+// NaN and a number, or of two zeros, they give either. The ending 64 is for f64.
 #if defined(__CUDACC_RTC__) || defined(__CUDA_ARCH__)
 #define FB_FN static __device__ __forceinline__
 #define FB_FN_MEMBER __device__ __forceinline__
+#define FB_FN_RARE static __device__ __noinline__
 #define FB_SQRT(x) __fsqrt_rn(x)
 #define FB_DIV(a, b) __fdiv_rn(a, b)
 #define FB_BITS(x) __float_as_uint(x)
@@ -57,6 +58,7 @@ FB_FN unsigned fb_negative(unsigned a) {
 // Always inline: loops over these functions must vectorise.
 #define FB_FN [[maybe_unused, gnu::always_inline]] static inline
 #define FB_FN_MEMBER
+#define FB_FN_RARE [[maybe_unused]] static
 #define FB_SQRT(x) __builtin_sqrtf(x)
 #define FB_DIV(a, b) ((a) / (b))
 #define FB_BITS(x) __builtin_bit_cast(unsigned int, x)

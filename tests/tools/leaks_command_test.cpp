@@ -2,10 +2,11 @@
 #include "tests/support/catch.hpp"
 #include "tests/tools/child.hpp"
 
+using forebay::pool::LeakReport;
+using forebay::pool::StackMode;
 using forebay::test::Folder;
 using forebay::test::Outcome;
 using forebay::test::run_forebay;
-using namespace forebay::pool;
 
 namespace {
 
@@ -33,7 +34,7 @@ TEST_CASE("leaks prints what a report holds, as the pool itself would") {
   const Folder folder;
   const std::string file =
       folder.with("leaks.json", document(to_json(example()), to_json(LeakReport{})));
-  const Outcome outcome = run_forebay({"leaks", file});
+  const auto outcome = run_forebay({"leaks", file});
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK(outcome.err.empty());
@@ -47,7 +48,7 @@ TEST_CASE("leaks --fail ends with 1 if anything was live") {
   const std::string live = folder.with("live.json", document(to_json(example())));
   const std::string none = folder.with("none.json", document(to_json(LeakReport{})));
   CHECK(run_forebay({"leaks", none, "--fail"}).code == 0);
-  const Outcome outcome = run_forebay({"leaks", live, "--fail"});
+  const auto outcome = run_forebay({"leaks", live, "--fail"});
   CHECK(outcome.code == 1);
   CHECK(outcome.out.find("adam.moments") != std::string::npos);
   CHECK(outcome.err.find("has 3 live blocks") != std::string::npos);
@@ -78,7 +79,7 @@ TEST_CASE("leaks refuses what is no report in one line") {
         folder.with("time", with(good, R"("time": ")", R"("time": 5, "t": ")")),
         folder.file("missing")}) {
     INFO(file);
-    const Outcome outcome = run_forebay({"leaks", file});
+    const auto outcome = run_forebay({"leaks", file});
     CHECK(outcome.code == 1);
     CHECK(outcome.out.empty());
     CHECK(forebay::test::lines(outcome.err) == 1);
@@ -95,7 +96,7 @@ TEST_CASE("a bench writes what has outlived everything") {
                    folder.with("debug.json", R"({"pool": {"leaks": {"stacks": "all"}}})")});
   INFO(bench.err);
   REQUIRE(bench.code == 0);
-  const Outcome outcome = run_forebay({"leaks", file, "--fail"});
+  const auto outcome = run_forebay({"leaks", file, "--fail"});
   INFO(outcome.out);
   CHECK(outcome.code == 0);
   CHECK(outcome.out.find("device host") == 0);

@@ -11,7 +11,7 @@ using forebay::test::FakeDriver;
 
 namespace {
 
-struct Fixture {
+struct TouchedDevice {
   FakeDriver driver{FakeDriver::Options{.count_launches = true}};
   std::shared_ptr<cuda::CudaDevice> device =
       cuda::CudaDevice::open(driver.api(), 0, test::fake_config());
@@ -21,7 +21,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("stamps and checks are one launch each, and streams are ordered only where needed") {
-  Fixture fake;
+  TouchedDevice fake;
   const std::vector<Stream> streams = {fake.device->create_stream(), fake.device->create_stream()};
   {
     CudaTouch touch(*fake.device, streams);
@@ -45,7 +45,7 @@ TEST_CASE("stamps and checks are one launch each, and streams are ordered only w
 }
 
 TEST_CASE("a driver that refuses a launch ends the replay with its error") {
-  Fixture fake;
+  TouchedDevice fake;
   pool::Trace trace =
       pool::parse_trace("1,alloc,1,1000,0\n2,alloc,2,1000,1\n3,use,1,0,1\n4,free,1,0,0\n", "FILE");
   ReplayWork work;

@@ -13,7 +13,7 @@ namespace forebay {
 [[nodiscard]] Tensor log10(Tensor a);
 [[nodiscard]] Tensor log1p(Tensor a);  ///< log(1 + a), exact near 0
 [[nodiscard]] Tensor rsqrt(Tensor a);  ///< 1 / sqrt(a)
-[[nodiscard]] Tensor sin(Tensor a);    ///< NaN beyond |a| = 2^31, and so are cos and tan
+[[nodiscard]] Tensor sin(Tensor a);
 [[nodiscard]] Tensor cos(Tensor a);
 [[nodiscard]] Tensor tan(Tensor a);
 [[nodiscard]] Tensor asin(Tensor a);
