@@ -178,7 +178,7 @@ struct FbHead {
   unsigned leaves;       // with an element for each
   unsigned inner_tiles, across_tiles;  // of a walk by tiles (tile_plan.hpp)
   unsigned wide_log2, across_log2;     // patches beside each other; elements of a tile across
-  unsigned copy_log2;                  // bytes of a leaf that are staged at once
+  unsigned copy_log2;                  // of the bytes that may be staged at once
   unsigned unstaged;                   // leaves of such a walk
   unsigned widened;      // some of them have less than a word
   unsigned rank, kept_dims;

@@ -71,7 +71,8 @@ std::string declare_arguments(const Program& program, bool tiled) {
   }
   if (tiled)
     text.line(
-        "  unsigned across_dim, inner_tiles, across_tiles, wide_log2, across_log2, copy_log2;");
+        "  unsigned across_dim, inner_tiles, across_tiles, patch_log2, wide_log2, across_log2, "
+        "copy_log2;");
   for (std::size_t k = 0; k < program.scalars.size(); ++k) {
     if (size_of(program.scalars[k]) == 8) continue;
     const DType type = program.scalars[k];
@@ -160,6 +161,7 @@ ArgumentBuffer::ArgumentBuffer(const Program& program, const Binding& binding,
     put(std::uint32_t{tiles.across});
     put(tiles.inner_tiles);
     put(tiles.across_tiles);
+    put(std::uint32_t{tiles.patch_log2()});
     put(std::uint32_t{tiles.wide_log2()});
     put(std::uint32_t{tiles.across_log2()});
     put(std::uint32_t{choices.copy_log2});

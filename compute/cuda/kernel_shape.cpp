@@ -18,9 +18,11 @@ namespace {
 constexpr std::size_t kSlimStep = 32;
 constexpr std::size_t kLightBatch = 64;
 constexpr unsigned kBatchWeight = 200;
-/// Of maps by tiles: up to this weight the elements of a patch are all written out; 64 registers.
+/// Of maps by tiles: up to this weight, and these bytes of registers that hold the elements of a
+/// patch, all of them are written out; more than the smaller number takes more than 64 registers.
 constexpr unsigned kTiledWeight = 80;
-constexpr unsigned kTiledResidents = 4;
+constexpr std::size_t kSlimPatch = 192;
+constexpr std::size_t kTiledPatch = 384;
 
 /// What loads cost is how many are in flight, and these take blocks: with few registers a
 /// multiprocessor holds more of them. Programs that need more would spill.
@@ -71,11 +73,18 @@ KernelShape kernel_shape(const Program& program, std::uint32_t staged) {
   }
   if (staged != 0) {
     shape.run = patch_of(program);
-    shape.elements = work <= kTiledWeight ? kOfPatch : shape.run;
+    std::size_t held = 0;
+    for (const compute::Leaf& leaf : program.leaves) {
+      if (leaf.access != Access::single) {
+        held += kOfPatch * std::max(size_of(leaf.type), sizeof(std::uint32_t));
+      }
+    }
+    const bool all = work <= kTiledWeight && held <= kTiledPatch;
+    shape.elements = all ? kOfPatch : shape.run;
     shape.passes = kOfPatch / shape.elements;
     shape.vector = true;
     shape.threads = kTiledThreads;
-    shape.residents = kTiledResidents;
+    shape.residents = all && held > kSlimPatch ? 2 : 4;
     shape.staged = staged;
     return shape;
   }

@@ -16,8 +16,8 @@ inline constexpr unsigned kWideWeight = 40;
 
 /// How the kernel of a program is laid out: decided from the program alone. A thread goes through
 /// `passes` batches of `elements` elements; the loads of a batch are in flight together. A map has
-/// one batch, or takes its elements one by one; by tiles it has those of a patch, patch after
-/// patch.
+/// one batch, or takes its elements one by one; by tiles it has those of a patch, or of a row of
+/// one, patch after patch.
 struct KernelShape {
   unsigned elements = 4;
   unsigned passes = 1;       ///< more than one keeps the code of a long program small

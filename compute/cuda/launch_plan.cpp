@@ -78,10 +78,11 @@ LaunchPlan plan_launch(const Program& program, const KernelShape& shape, const B
                           (!has_strided_leaf(program) || rows_hold_runs(shape, binding));
   if (launch.choices.vector) launch.choices.packed = packed_leaves(program, shape, binding);
   if (shape.tiled()) {
-    launch.choices.tiles = plan_staged(program, binding, shape.staged);
-    launch.choices.copy_log2 = copy_log2(program, binding, launch.choices.tiles);
+    TilePlan& tiles = launch.choices.tiles;
+    tiles = plan_staged(program, binding, shape.staged, launch.choices.vector ? shape.run : 1);
+    launch.choices.copy_log2 = copy_log2(program, binding, tiles);
     launch.threads = shape.threads;
-    launch.blocks = grid(launch.choices.tiles.blocks);
+    launch.blocks = grid(tiles.blocks > 0 ? tiles.blocks : count);  // 0: more than there can be
     return launch;
   }
   // Small maps use small blocks, so that every multiprocessor has one.

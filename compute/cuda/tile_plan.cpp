@@ -149,14 +149,14 @@ unsigned copy_log2(const Program& program, const Binding& binding, const TilePla
 }
 
 TilePlan plan_staged(const Program& program, const Binding& binding) noexcept {
-  return plan_staged(program, binding, staged(program, lying_across(program, binding).leaves));
+  return plan_staged(program, binding, staged(program, lying_across(program, binding).leaves),
+                     patch_of(program));
 }
 
-TilePlan plan_staged(const Program& program, const Binding& binding,
-                     std::uint32_t leaves) noexcept {
+TilePlan plan_staged(const Program& program, const Binding& binding, std::uint32_t leaves,
+                     unsigned patch) noexcept {
   if (leaves == 0) return {};
   const unsigned across = lying_across(program, binding).dimension;
-  const unsigned patch = patch_of(program);
   const TileShape tile =
       patch_tiles(binding.extents[binding.extents.size() - 1], binding.extents[across], patch,
                   passes_of(program, leaves), kTiledThreads);

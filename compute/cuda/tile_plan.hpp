@@ -22,9 +22,10 @@ struct TileShape {
 inline constexpr unsigned kOfPatch = 16;
 inline constexpr unsigned kPatch = 4;
 
-/// Of generated kernels: threads of a block.
+/// Threads of a block, fewer in the interpreter if their values do not fit.
 inline constexpr unsigned kTiledThreads = 256;
-/// What their blocks hold of staged leaves at most, in bytes: what every device has without asking.
+/// Bytes that a block of a generated kernel holds of staged leaves at most: what every device has
+/// without asking.
 inline constexpr std::size_t kTiledBytes = 48U * 1024U;
 
 /// Of a patch of a generated kernel, along the innermost dimension: a patch's part of a row has
@@ -35,8 +36,8 @@ inline constexpr std::size_t kTiledBytes = 48U * 1024U;
 /// to a warp's; and so many along the other one as it reaches, up to `passes` of the block.
 [[nodiscard]] TileShape patch_tiles(std::int64_t inner, std::int64_t across, unsigned patch,
                                     unsigned passes, unsigned threads) noexcept;
-/// Passes with which a row of what is staged, with elements of at most `bytes`, has 256 bytes or
-/// more where both dimensions are long enough.
+/// Passes of kTiledThreads with which a row of what is staged, with elements of at most `bytes`,
+/// has 256 bytes or more where both dimensions are long enough.
 [[nodiscard]] constexpr unsigned passes_of(std::size_t bytes) noexcept {
   return 8 / static_cast<unsigned>(bytes);
 }
@@ -52,6 +53,9 @@ struct TilePlan {
   std::uint32_t inner_tiles = 0, across_tiles = 0;
   std::int64_t blocks = 0;  ///< 0: the space is walked in its own order
 
+  [[nodiscard]] unsigned patch_log2() const noexcept {
+    return static_cast<unsigned>(std::countr_zero(patch));
+  }
   /// Of the patches beside each other, and of the elements of a tile along `across`.
   [[nodiscard]] unsigned wide_log2() const noexcept {
     return static_cast<unsigned>(std::countr_zero(tile.inner / patch));
@@ -87,10 +91,11 @@ struct LyingAcross {
 /// Log2 of the bytes, sixteen at most, that may be copied at once of every leaf that is staged.
 [[nodiscard]] unsigned copy_log2(const compute::Program& program, const compute::Binding& binding,
                                  const TilePlan& tiles) noexcept;
-/// Those of a generated kernel, the one that suits the data or that for certain staged leaves.
+/// Those of a generated kernel: the one that suits the data, or that for certain staged leaves with
+/// patches of so many elements side by side.
 [[nodiscard]] TilePlan plan_staged(const compute::Program& program,
                                    const compute::Binding& binding) noexcept;
 [[nodiscard]] TilePlan plan_staged(const compute::Program& program, const compute::Binding& binding,
-                                   std::uint32_t leaves) noexcept;
+                                   std::uint32_t leaves, unsigned patch) noexcept;
 
 }  // namespace forebay::cuda

@@ -23,18 +23,31 @@ class TileText {
     find_tile();
     code_.constants(text_);
     stage();
-    text_.line("  FbPatches<", shape_.run,
-               "> at(a.wide_log2, a.across_log2, index, step, inner_left, across_left);");
+    // Where nothing is aligned, neighbouring threads have neighbouring elements.
+    text_.line("  if (a.vector) {");
+    walk(shape_.run);
+    text_.line("  } else {");
+    walk(1);
+    text_.line("  }");
+  }
+
+ private:
+  /// Patches of `run` elements side by side, as whole runs if that is the shape's.
+  void walk(unsigned run) {
+    run_ = run;
+    elements_ = by_rows() ? run : kOfPatch;
+    text_.line("  FbPatches<", run, "> at(a.wide_log2, a.across_log2, index, step, inner_left, ",
+               "across_left);");
     text_.line("  #pragma unroll 1");
     text_.line("  for (; at.any(); at.advance(a.wide_log2)) {");
-    text_.line("    const bool fast = a.vector && at.whole();");
+    if (in_runs()) text_.line("    const bool whole = at.whole();");
     if (by_rows()) {
       text_.line("    #pragma unroll 1");
       text_.line("    for (unsigned row = 0; row < at.acrosses; ++row) {");
     } else {
       text_.line("    const unsigned row = 0;");
     }
-    code_.arrays(text_, shape_.elements);
+    code_.arrays(text_, elements_);
     each_row([&] {
       each_leaf([&](std::size_t k) {
         if (!is_staged(k)) read(k);
@@ -44,9 +57,8 @@ class TileText {
       if (is_staged(k)) unstage(k);
     });
     text_.line("    #pragma unroll");
-    text_.line("    for (int e = 0; e < ", shape_.elements, "; ++e) {");
-    if (code_.uses_index())
-      text_.line("      const long long i = at.index(", shape_.run, " * row + e);");
+    text_.line("    for (int e = 0; e < ", elements_, "; ++e) {");
+    if (code_.uses_index()) text_.line("      const long long i = at.index(", run, " * row + e);");
     code_.compute(text_);
     text_.line("    }");
     each_row([&] { store(); });
@@ -54,7 +66,7 @@ class TileText {
     text_.line("  }");
   }
 
- private:
+  [[nodiscard]] bool in_runs() const { return run_ > 1; }
   /// Long code takes the rows of a patch one after the other.
   [[nodiscard]] bool by_rows() const { return shape_.passes > 1; }
   [[nodiscard]] bool is_staged(std::size_t leaf) const { return (shape_.staged >> leaf & 1) != 0; }
@@ -82,10 +94,9 @@ class TileText {
   /// Where the tile's first element is in the outputs, and in strided leaves; what is from there to
   /// the next one across; and how much of the space is there.
   void find_tile() {
-    text_.line("  const unsigned patch_log2 = ", std::countr_zero(shape_.run), ";");
     text_.block(R"(  const unsigned rest = blockIdx.x / a.inner_tiles;
   const unsigned other = rest / a.across_tiles;
-  const long long inner = (long long)(blockIdx.x - rest * a.inner_tiles) << (a.wide_log2 + patch_log2);
+  const long long inner = (long long)(blockIdx.x - rest * a.inner_tiles) << (a.wide_log2 + a.patch_log2);
   const long long across = (long long)(rest - other * a.across_tiles) << a.across_log2;
   const long long inner_left = a.inner_extent - inner, across_left = a.across_extent - across;
 )");
@@ -118,7 +129,7 @@ class TileText {
       if (is_staged(k)) bytes += elements * size_of(program_.leaves[k].type);
     });
     text_.block(
-        R"(  const unsigned rows = 1U << (a.wide_log2 + patch_log2), columns = 1U << a.across_log2;
+        R"(  const unsigned rows = 1U << (a.wide_log2 + a.patch_log2), columns = 1U << a.across_log2;
   const unsigned rows_inside = inner_left < rows ? inner_left : rows;
   const unsigned inside = across_left < columns ? across_left : columns;
 )");
@@ -129,7 +140,7 @@ class TileText {
       const DType type = program_.leaves[k].type;
       const unsigned size = static_cast<unsigned>(size_of(type));
       text_.line("  const FbStage stage", k, "{(unsigned char*)(memory + ", first / 16, "), ",
-                 std::countr_zero(size), ", a.across_log2, patch_log2};");
+                 std::countr_zero(size), ", a.across_log2, a.patch_log2};");
       text_.line("  fb_stage(stage", k, ", {(const unsigned char*)p", k, ", ", along(k), " * ",
                  size, ", s", k, " * ", size, ", a.copy_log2}, rows, rows_inside, inside);");
       first += elements * size;
@@ -142,8 +153,8 @@ class TileText {
   template <typename Write>
   void each_row(Write write) {
     text_.line("    #pragma unroll");
-    text_.line("    for (int q = 0; q < ", shape_.elements / shape_.run, "; ++q) {");
-    text_.line("      const long long i = at.index(", shape_.run, " * (row + q));");
+    text_.line("    for (int q = 0; q < ", elements_ / run_, "; ++q) {");
+    text_.line("      const long long i = at.index(", run_, " * (row + q));");
     write();
     text_.line("    }");
   }
@@ -151,25 +162,26 @@ class TileText {
   template <typename... Parts>
   void each_inside(const Parts&... statement) {
     text_.line("      #pragma unroll");
-    text_.line("      for (int n = 0; n < ", shape_.run, "; ++n) {");
-    text_.line("        if (at.inside(", shape_.run, " * (row + q) + n)) ", statement..., ";");
+    text_.line("      for (int n = 0; n < ", run_, "; ++n) {");
+    text_.line("        if (at.inside(", run_, " * (row + q) + n)) ", statement..., ";");
     text_.line("      }");
   }
 
   void read(std::size_t k) {
-    const DType type = program_.leaves[k].type;
     const std::string leaf = std::to_string(k);
     const bool strided = program_.leaves[k].access == Access::strided;
     text_.line("      const auto* const r", k, " = ",
-               strided ? "p" + leaf + " + (at.column + row + q) * s" + leaf +
-                             " + (at.patch << patch_log2) * " + along(k)
+               strided ? "p" + leaf + " + (at.column + row + q) * s" + leaf + " + at.patch * " +
+                             std::to_string(run_) + " * " + along(k)
                        : "a.leaf" + leaf + " + i",
                ";");
-    text_.line("      if (fast", strided ? " && a.packed >> " + leaf + " & 1" : "", ") {");
-    load_packs(text_, shape_, type, "w" + leaf + "_", "r" + leaf, "x" + leaf);
-    text_.line("      } else {");
-    each_inside("x", k, "[", shape_.run, " * q + n] = r", k, "[n", strided ? " * " + along(k) : "",
-                "]");
+    if (in_runs()) {
+      text_.line("      if (whole", strided ? " && a.packed >> " + leaf + " & 1" : "", ") {");
+      load_packs(text_, shape_, program_.leaves[k].type, "w" + leaf + "_", "r" + leaf, "x" + leaf);
+      text_.line("      } else");
+    }
+    text_.line("      {");
+    each_inside("x", k, "[", run_, " * q + n] = r", k, "[n", strided ? " * " + along(k) : "", "]");
     text_.line("      }");
   }
   void unstage(std::size_t k) {
@@ -178,20 +190,23 @@ class TileText {
       return;
     }
     text_.line("    #pragma unroll");
-    text_.line("    for (int n = 0; n < ", shape_.run, "; ++n) x", k, "[n] = *(const ",
+    text_.line("    for (int n = 0; n < ", run_, "; ++n) x", k, "[n] = *(const ",
                memory_name(program_.leaves[k].type), "*)stage", k,
                ".at(at.patch, n, at.column + row);");
   }
   void store() {
-    text_.line("      if (fast) {");
-    for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
-      const std::string output = std::to_string(k);
-      store_packs(text_, shape_, program_.type_of(program_.outputs[k].value), "w" + output + "_",
-                  "y" + output, "a.out" + output + " + i");
+    if (in_runs()) {
+      text_.line("      if (whole) {");
+      for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
+        const std::string output = std::to_string(k);
+        store_packs(text_, shape_, program_.type_of(program_.outputs[k].value), "w" + output + "_",
+                    "y" + output, "a.out" + output + " + i");
+      }
+      text_.line("      } else");
     }
-    text_.line("      } else {");
+    text_.line("      {");
     for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
-      each_inside("a.out", k, "[i + n] = y", k, "[", shape_.run, " * q + n]");
+      each_inside("a.out", k, "[i + n] = y", k, "[", run_, " * q + n]");
     }
     text_.line("      }");
   }
@@ -201,6 +216,8 @@ class TileText {
   const KernelShape& shape_;
   const ProgramText code_;
   std::vector<unsigned> dims_;
+  unsigned run_ = 1;       // of the walk that is written
+  unsigned elements_ = 1;  // that a thread has at once in it
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // one of its outputs and another one, along which such a leaf's elements are neighbours. A leaf's
 // part of the tile is read along its own neighbours into shared memory and used along those of the
 // outputs. A thread has patches of sixteen elements, a few neighbours in a few neighbouring rows, so
-// that it reads and writes whole words of any type, and a warp whole lines. The interpreter's are of
+// that it reads and writes whole words, and a warp whole lines. The interpreter's are of
 // kFbPatch elements along both dimensions.
 
 enum : unsigned { kFbPatch = 4, kFbOfPatch = 16 };
@@ -16,7 +16,7 @@ struct alignas(8) FbTwo {
 
 // From global to shared memory, four bytes and more past the registers; fb_wait before the thread
 // reads its own.
-#if defined(__CUDA_ARCH__)
+#if __CUDA_ARCH__ >= 800
 #define FB_COPY(name, how, bytes)                                    \
   FB_FN void name(void* to, const void* from) {                      \
     asm volatile("cp.async." how ".shared.global [%0], [%1], " bytes \

@@ -82,6 +82,8 @@ TEST_CASE("runs of a strided leaf are read from wherever its strides lead") {
 
 TEST_CASE("maps by tiles, whole ones and what is left at every edge") {
   unsigned tiled = 0;
+  std::set<std::pair<bool, bool>> runs;  // by runs, some strided leaves too
+  std::set<unsigned> copies;
   for (const NamedProgram& named : sample_programs()) {
     if (!cuda::may_tile(named.program)) continue;
     for (const Dims& extents : tiled_extents(named.program.rank)) {
@@ -89,7 +91,9 @@ TEST_CASE("maps by tiles, whole ones and what is left at every edge") {
         const ProgramCase data(named.program, extents,
                                {.seed = seed, .specials = seed % 2 == 0, .misaligned = seed % 3});
         if (cuda::plan_staged(data.program(), data.binding()).blocks == 0) continue;
-        check_emulated(named.name, data);
+        const cuda::LaunchChoices choices = check_emulated(named.name, data).choices;
+        runs.insert({choices.vector, choices.packed != 0});
+        copies.insert(choices.copy_log2);
         ++tiled;
         if (!named.name.starts_with("turned")) continue;
         EmulatedCase run(data);
@@ -100,6 +104,8 @@ TEST_CASE("maps by tiles, whole ones and what is left at every edge") {
     }
   }
   CHECK(tiled > 200);
+  CHECK(runs == std::set<std::pair<bool, bool>>{{false, false}, {true, false}, {true, true}});
+  CHECK(copies == std::set<unsigned>{0, 1, 2, 3, 4});
 }
 
 TEST_CASE("emulated reductions of every shape: short and long rows, split and whole") {

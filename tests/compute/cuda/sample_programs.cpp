@@ -317,6 +317,15 @@ std::vector<NamedProgram> sample_programs() {
     programs.push_back({"turned_" + std::string(to_string(type)), turned});
     rank = rank == 2 ? 3 : rank == 3 ? 5 : rank == 5 ? 8 : 2;
   }
+  // So long that its rows are taken one after the other.
+  for (const DType type : {DType::f64, DType::u8}) {
+    Program turned;
+    turned.leaves = {{type, Access::strided}, {type, Access::linear}};
+    for (compute::Value k = 1; k <= 5; ++k) turned.code.push_back({Op::floor_div, type, k, 0, 0});
+    turned.outputs = {Output{0}, Output{6}};
+    turned.rank = 2;
+    programs.push_back({"turned_long_" + std::string(to_string(type)), turned});
+  }
   return programs;
 }
 
