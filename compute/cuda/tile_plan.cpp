@@ -68,7 +68,9 @@ TileShape patch_tiles(std::int64_t inner, std::int64_t across, unsigned patch, u
   const auto power_of_two = [](std::int64_t elements, unsigned most) {
     return std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(elements, most)));
   };
-  const unsigned wide = power_of_two(divide_up(inner, patch), kWarp);
+  // As many elements with patches of one: a row of fewer is a part of a line.
+  const unsigned most = patch == 1 ? kWarp * kPatch : kWarp;
+  const unsigned wide = power_of_two(divide_up(inner, patch), most);
   const unsigned pass = threads / wide * (kOfPatch / patch);
   return {wide * patch, std::max(pass, power_of_two(across, pass * passes))};
 }

@@ -33,7 +33,8 @@ inline constexpr std::size_t kTiledBytes = 48U * 1024U;
 [[nodiscard]] unsigned patch_of(const compute::Program& program) noexcept;
 
 /// Patches of `patch` elements side by side along the innermost dimension as far as it reaches, up
-/// to a warp's; and so many along the other one as it reaches, up to `passes` of the block.
+/// to a warp's, or to four warps' if they are of one element; and so many along the other one as it
+/// reaches, up to `passes` of the block.
 [[nodiscard]] TileShape patch_tiles(std::int64_t inner, std::int64_t across, unsigned patch,
                                     unsigned passes, unsigned threads) noexcept;
 /// Passes of kTiledThreads with which a row of what is staged, with elements of at most `bytes`,

@@ -128,6 +128,13 @@ TEST_CASE("a patch's part of a row has sixteen bytes at most") {
   const cuda::TileShape tile = cuda::patch_tiles(1000, 1000, 2, 1, 256);
   CHECK(tile.inner == 64);
   CHECK(tile.across == 64);
+  INFO("patches of one element have tiles of the same form");
+  for (const unsigned passes : {1U, 2U, 8U}) {
+    const cuda::TileShape odd = cuda::patch_tiles(1001, 1001, 1, passes, 256);
+    const cuda::TileShape even = cuda::patch_tiles(1001, 1001, kPatch, passes, 256);
+    CHECK(odd.inner == even.inner);
+    CHECK(odd.across == even.across);
+  }
 }
 
 TEST_CASE("reductions, linear maps and long programs have no tiles") {
