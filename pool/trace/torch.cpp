@@ -130,12 +130,12 @@ class Snapshot {
 
   std::uint64_t count(const TraceBuilder& builder, Value event, const char* key) const {
     const auto found = pickle_.find(event, key);
-    const auto value = found ? pickle_.integer(*found) : std::nullopt;
-    if (!value || *value < 0) {
+    const std::int64_t value = found ? pickle_.integer(*found).value_or(-1) : -1;
+    if (value < 0) {
       builder.fail(std::string(key) + (found ? " is no" : " is missing; it must be a") +
                    " whole number from 0 on");
     }
-    return static_cast<std::uint64_t>(*value);
+    return static_cast<std::uint64_t>(value);
   }
 
   void require_few_keys(const TraceBuilder& builder, Value dictionary) const {
