@@ -5,10 +5,12 @@
 
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
+#include "tests/pool/effort.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::World;
 
 namespace {
@@ -139,7 +141,7 @@ TEST_CASE("the map adds up whatever happens, in every mode") {
   };
   std::vector<Live> live;
   std::map<std::string, int> seen;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < by_build(3000, 3000, 300); ++i) {
     const StreamId stream = 1 + random() % 3;
     if (live.size() < 60 || (live.size() < 120 && random() % 2 == 0)) {
       try {
