@@ -5,7 +5,7 @@ set -eu
 bin=$1
 export FOREBAY_REQUIRE_GPU=1 FOREBAY_TEST_PASSTHROUGH=1 FOREBAY_FUZZ_PROGRAMS=100 FOREBAY_FUZZ_KERNELS=5
 # Left out: what provokes errors of the driver on purpose, what starts other programs, what counts
-# calls of a pooled device, and what needs gigabytes.
+# calls of a pooled device, and what needs gigabytes. Failed calls are for the tests to see.
 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 "$bin/gpu_tests" \
   '~[.planted]' '~device memory is created*' '~the driver keeps*' '~devices left open*' '~a forked child*' '~a device may be opened again' \
   '~a process ends well*' '~a compilation that hangs*' \

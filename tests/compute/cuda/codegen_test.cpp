@@ -75,6 +75,7 @@ TEST_CASE("kernels compile for every architecture that is served") {
   for (const char* architecture : {"sm_80", "sm_86", "sm_89", "sm_100", "sm_120"}) {
     compile(chosen({"sum_stored", "types_linear", "widest_reduction", "argmax_of_bf16"}),
             architecture);
+    compile_tiled(chosen({"turned_f16"}), architecture);
   }
 }
 
