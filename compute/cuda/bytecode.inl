@@ -191,7 +191,8 @@ struct FbArguments {
   unsigned long long body[(kBytes - sizeof(FbHead)) / 8];
 };
 enum : unsigned {
-  kFbSmallBytes = 2048,   // of FbArguments, for all but the longest programs
+  kFbBriefBytes = 512,    // of FbArguments, where there is such a kernel
+  kFbSmallBytes = 2048,   // for all but the longest programs
   kFbLargeBytes = 16384,  // for any program
   kFbElements = 8,        // of a thread in one step of a reduction
   kFbMapElements = 16,    // of a thread in a map: more for each instruction that is decoded

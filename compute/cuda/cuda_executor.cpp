@@ -32,7 +32,12 @@ Readiness CudaExecutor::run(const Program& program, const Binding& binding, cons
     launch.choices.partials = scratch_.reduction(stream);
   }
   ArgumentBuffer arguments(program, binding, launch.choices);
-  enqueue(kernel, launch.blocks, launch.threads, arguments.data(), stream,
+  enqueue({.function = kernel.function,
+           .blocks = launch.blocks,
+           .threads = launch.threads,
+           .parameter = arguments.data(),
+           .parameter_bytes = arguments.size()},
+          stream,
           [&] { return std::string(kernel_entry(program)) + " of program " + program.key(); });
   return Readiness::done;
 }
@@ -48,8 +53,12 @@ Readiness CudaExecutor::run_rows(const RowProgram& program, const RowBinding& bi
   };
   if (kernel.function == nullptr && !ready(kernel, source, kRowEntry)) return Readiness::not_ready;
   RowArguments arguments(program, binding, *launch);
-  enqueue(kernel, launch->blocks, launch->threads, arguments.data(), stream,
-          [&] { return std::string(kRowEntry) + " of " + program.name; });
+  enqueue({.function = kernel.function,
+           .blocks = launch->blocks,
+           .threads = launch->threads,
+           .parameter = arguments.data(),
+           .parameter_bytes = arguments.size()},
+          stream, [&] { return std::string(kRowEntry) + " of " + program.name; });
   return Readiness::done;
 }
 
@@ -80,13 +89,11 @@ bool CudaExecutor::ready(Kernel& kernel, Source source, const char* entry) {
 }
 
 template <typename What>
-void CudaExecutor::enqueue(const Kernel& kernel, unsigned blocks, unsigned threads, void* arguments,
-                           const Stream& stream, What what) {
-  void* parameters[] = {arguments};
-  const driver::CudaApi& api = device_.api();
-  const CUresult result = api.cuLaunchKernel(kernel.function, blocks, 1, 1, threads, 1, 1, 0,
-                                             native(stream), parameters, nullptr);
-  if (result != CUDA_SUCCESS) throw_driver_error(api, result, ("launching " + what()).c_str());
+void CudaExecutor::enqueue(const KernelLaunch& launch, const Stream& stream, What what) {
+  const CUresult result = launcher_.launch(launch, stream);
+  if (result != CUDA_SUCCESS) {
+    throw_driver_error(device_.api(), result, ("launching " + what()).c_str());
+  }
   count(device_.counters().kernels.compiled_launches);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compute/cuda/codegen.hpp"
+#include "compute/cuda/launcher.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "forebay/compute/backend.hpp"
 #include "runtime/cuda/cuda_device.hpp"
@@ -31,7 +32,7 @@ enum class KernelWait : std::uint8_t { wait, background };
 class CudaExecutor final : public compute::Executor {
  public:
   CudaExecutor(CudaDevice& device, StreamScratch& scratch, KernelCache& kernels, KernelWait wait)
-      : device_(device), scratch_(scratch), kernels_(kernels), wait_(wait) {}
+      : device_(device), scratch_(scratch), kernels_(kernels), wait_(wait), launcher_(device) {}
 
   [[nodiscard]] std::string_view name() const noexcept override {
     return wait_ == KernelWait::wait ? "cuda" : "cuda-background";
@@ -61,13 +62,13 @@ class CudaExecutor final : public compute::Executor {
   [[nodiscard]] bool ready(Kernel& kernel, Source source, const char* entry);
   /// Throws DriverError, naming what `what` says.
   template <typename What>
-  void enqueue(const Kernel& kernel, unsigned blocks, unsigned threads, void* arguments,
-               const Stream& stream, What what);
+  void enqueue(const KernelLaunch& launch, const Stream& stream, What what);
 
   CudaDevice& device_;
   StreamScratch& scratch_;
   KernelCache& kernels_;
   const KernelWait wait_;
+  Launcher launcher_;
   std::map<std::pair<const compute::RowProgram*, unsigned>, Kernel> rows_;  // by steps
 };
 

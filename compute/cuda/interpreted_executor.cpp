@@ -24,15 +24,19 @@ Readiness InterpretedExecutor::run(const Program& program, const Binding& bindin
     launch.choices.partials = scratch_.reduction(stream);
   }
   InterpreterArguments arguments(program, bytecode, binding, plan);
-  void* parameters[] = {arguments.data()};
-  const driver::CudaApi& api = device_.api();
-  const CUresult result = api.cuLaunchKernel(
-      kernels_.function(plan.kernel), launch.blocks, 1, 1, launch.threads, 1, 1,
-      static_cast<unsigned>(plan.shared_bytes), native(stream), parameters, nullptr);
+  const CUresult result =
+      launcher_.launch({.function = kernels_.function(plan.kernel, plan.length),
+                        .blocks = launch.blocks,
+                        .threads = launch.threads,
+                        .shared_bytes = plan.shared_bytes,
+                        .parameter = arguments.data(),
+                        .parameter_bytes = parameter_bytes(plan.kernel, plan.length)},
+                       stream);
   if (result != CUDA_SUCCESS) {
-    const std::string call = std::string("launching ") + interpreter_entry(plan.kernel) +
-                             " for program " + program.key();
-    throw_driver_error(api, result, call.c_str());
+    const std::string call = std::string("launching ") +
+                             interpreter_entry(plan.kernel, plan.length) + " for program " +
+                             program.key();
+    throw_driver_error(device_.api(), result, call.c_str());
   }
   count(device_.counters().kernels.interpreted_launches);
   return Readiness::done;

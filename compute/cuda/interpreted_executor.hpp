@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/cuda/interpreter_kernels.hpp"
+#include "compute/cuda/launcher.hpp"
 #include "compute/cuda/stream_scratch.hpp"
 #include "forebay/compute/backend.hpp"
 
@@ -16,7 +17,7 @@ class InterpretedExecutor final : public compute::Executor {
  public:
   /// As InterpreterKernels.
   InterpretedExecutor(CudaDevice& device, StreamScratch& scratch, const InterpreterImage& image)
-      : device_(device), scratch_(scratch), kernels_(device, image) {}
+      : device_(device), scratch_(scratch), kernels_(device, image), launcher_(device) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda-interpreter"; }
   /// Throws OutOfMemory, DriverError.
@@ -29,6 +30,7 @@ class InterpretedExecutor final : public compute::Executor {
   CudaDevice& device_;
   StreamScratch& scratch_;
   InterpreterKernels kernels_;
+  Launcher launcher_;
 };
 
 }  // namespace forebay::cuda

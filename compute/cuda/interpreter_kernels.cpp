@@ -24,17 +24,19 @@ InterpreterKernels::InterpreterKernels(CudaDevice& device, const InterpreterImag
     unload();
     throw;
   }
-  device_.counters().kernels.loaded.fetch_add(kInterpreterKernels, std::memory_order_relaxed);
+  device_.counters().kernels.loaded.fetch_add(loaded_, std::memory_order_relaxed);
 }
 
 void InterpreterKernels::find_functions() {
   const driver::CudaApi& api = device_.api();
-  for (unsigned k = 0; k < kInterpreterKernels; ++k) {
-    const auto kernel = static_cast<InterpreterKernel>(k);
-    CUfunction& function = functions_[k];
+  for (unsigned n = 0; n < kParameterLengths * kInterpreterKernels; ++n) {
+    const auto kernel = static_cast<InterpreterKernel>(n % kInterpreterKernels);
+    const auto length = static_cast<ParameterLength>(n / kInterpreterKernels);
+    if (!exists(kernel, length)) continue;
+    CUfunction& function = functions_[n / kInterpreterKernels][n % kInterpreterKernels];
     check(api,
           api.cuModuleGetFunction(&function, shares_functions(kernel) ? typed_ : words_,
-                                  interpreter_entry(kernel)),
+                                  interpreter_entry(kernel, length).c_str()),
           "cuModuleGetFunction");
     // Modules load lazily: without this, the first launch would.
     check(api, api.cuFuncLoad(function), "cuFuncLoad");
@@ -42,13 +44,14 @@ void InterpreterKernels::find_functions() {
           api.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                  static_cast<int>(shared_limit_ - kInterpreterStaticBytes)),
           "cuFuncSetAttribute");
+    ++loaded_;
   }
 }
 
 InterpreterKernels::~InterpreterKernels() {
   if (!device_.enter()) return;
   unload();
-  device_.counters().kernels.loaded.fetch_sub(kInterpreterKernels, std::memory_order_relaxed);
+  device_.counters().kernels.loaded.fetch_sub(loaded_, std::memory_order_relaxed);
 }
 
 void InterpreterKernels::unload() noexcept {
@@ -56,13 +59,14 @@ void InterpreterKernels::unload() noexcept {
   if (typed_ != nullptr) device_.api().cuModuleUnload(typed_);
 }
 
-const char* interpreter_entry(InterpreterKernel kernel) noexcept {
+std::string interpreter_entry(InterpreterKernel kernel, ParameterLength length) {
   static constexpr const char* kNames[kInterpreterKernels] = {
       "forebay_interpret_map",          "forebay_interpret_reduce",
       "forebay_interpret_reduce_steps", "forebay_interpret_map_typed",
       "forebay_interpret_reduce_typed", "forebay_interpret_map_tiled",
       "forebay_interpret_map_large",    "forebay_interpret_reduce_large"};
-  return kNames[static_cast<std::size_t>(kernel)];
+  const std::string name = kNames[static_cast<std::size_t>(kernel)];
+  return length == ParameterLength::brief ? name + "_brief" : name;
 }
 
 }  // namespace forebay::cuda

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include "compute/cuda/interpreter_image.hpp"
 #include "compute/cuda/interpreter_plan.hpp"
@@ -23,8 +25,10 @@ class InterpreterKernels {
   InterpreterKernels(const InterpreterKernels&) = delete;
   InterpreterKernels& operator=(const InterpreterKernels&) = delete;
 
-  [[nodiscard]] CUfunction function(InterpreterKernel kernel) const noexcept {
-    return functions_[static_cast<std::size_t>(kernel)];
+  /// REQUIRES: exists(kernel, length).
+  [[nodiscard]] CUfunction function(InterpreterKernel kernel,
+                                    ParameterLength length) const noexcept {
+    return functions_[static_cast<std::size_t>(length)][static_cast<std::size_t>(kernel)];
   }
   /// Bytes of shared memory that a block may have.
   [[nodiscard]] std::size_t shared_limit() const noexcept { return shared_limit_; }
@@ -36,11 +40,13 @@ class InterpreterKernels {
   CudaDevice& device_;
   CUmodule words_ = nullptr;
   CUmodule typed_ = nullptr;
-  std::array<CUfunction, kInterpreterKernels> functions_{};
+  // By the length of the parameter, then by kernel.
+  std::array<std::array<CUfunction, kInterpreterKernels>, kParameterLengths> functions_{};
+  std::uint64_t loaded_ = 0;
   std::size_t shared_limit_ = 0;
 };
 
 /// The name of a kernel in the image.
-[[nodiscard]] const char* interpreter_entry(InterpreterKernel kernel) noexcept;
+[[nodiscard]] std::string interpreter_entry(InterpreterKernel kernel, ParameterLength length);
 
 }  // namespace forebay::cuda

@@ -103,6 +103,7 @@ bool go_by_tiles(const Program& program, const Bytecode& bytecode, const Binding
     const TilePlan tiles = stage(program, binding, across, threads, limit - slots);
     if (tiles.blocks == 0) continue;
     plan.kernel = InterpreterKernel::map_tiled;
+    plan.length = ParameterLength::full;
     plan.piece = piece_of(program, binding, std::min(elements_of_16_bytes(program), kPatch));
     plan.shared_bytes = slots;
     for (std::size_t k = 0; k < program.leaves.size(); ++k) {
@@ -163,6 +164,9 @@ InterpreterPlan plan_interpretation(const Program& program, const Bytecode& byte
                   std::to_string(bytecode.slots) +
                   " live values is too large for the interpreter; its limits were ignored");
     }
+  }
+  if (argument_bytes <= kFbBriefBytes && exists(plan.kernel, ParameterLength::brief)) {
+    plan.length = ParameterLength::brief;
   }
   plan.shared_bytes = bytes(elements);
   plan.piece = piece_of(

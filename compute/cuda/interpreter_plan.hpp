@@ -27,6 +27,19 @@ inline constexpr unsigned kInterpreterKernels = 8;
   return kernel >= InterpreterKernel::reduce_typed;
 }
 
+/// How many bytes the kernel's one parameter has. What a driver takes to hand it over grows with
+/// that, so kernels for short programs have their own.
+enum class ParameterLength : unsigned { brief, full };
+inline constexpr unsigned kParameterLengths = 2;
+[[nodiscard]] constexpr bool exists(InterpreterKernel kernel, ParameterLength length) noexcept {
+  return length == ParameterLength::full || kernel <= InterpreterKernel::reduce_steps;
+}
+[[nodiscard]] constexpr std::size_t parameter_bytes(InterpreterKernel kernel,
+                                                    ParameterLength length) noexcept {
+  if (length == ParameterLength::brief) return kFbBriefBytes;
+  return kernel >= InterpreterKernel::map_large ? kFbLargeBytes : kFbSmallBytes;
+}
+
 /// Shared memory of a block that the kernels declare themselves, rounded up.
 inline constexpr std::size_t kInterpreterStaticBytes = 4608;
 /// What the architectures have that have least, for one block.
@@ -35,6 +48,7 @@ inline constexpr std::size_t kLeastSharedLimit = 101376;
 struct InterpreterPlan {
   LaunchPlan launch;  ///< the tree of a reduction is that of the generated kernel
   InterpreterKernel kernel = InterpreterKernel::map;
+  ParameterLength length = ParameterLength::full;
   std::size_t shared_bytes = 0;
   /// Elements of a thread that follow each other by one stride in every leaf and output, a power of
   /// two: 16 bytes of the widest, where rows and addresses allow it.

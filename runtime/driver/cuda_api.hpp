@@ -78,7 +78,10 @@ inline constexpr int kMinimumDriver = 12040;
   X(cuEventQuery, 2000)                                  \
   X(cuEventSynchronize, 2000)                            \
   X(cuEventElapsedTime, 2000)                            \
+  X(cuGraphCreate, 10000)                                \
+  X(cuGraphAddKernelNode, 12000)                         \
   X(cuGraphInstantiateWithFlags, 11040)                  \
+  X(cuGraphExecKernelNodeSetParams, 12000)               \
   X(cuGraphExecUpdate, 12000)                            \
   X(cuGraphGetNodes, 10000)                              \
   X(cuGraphLaunch, 10000)                                \

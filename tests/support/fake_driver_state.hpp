@@ -101,6 +101,7 @@ struct FakeRegion {
 
 struct FakeGraph {
   std::vector<FakeNode> nodes;
+  std::vector<CUgraphNode> kernels;  // those of them that were added as kernels
 };
 
 struct FakeModule {
@@ -150,6 +151,7 @@ struct FakeState {
   std::unordered_map<CUevent, FakeEvent> events;
   HandleNumbers<CUgraph> graph_numbers;
   std::unordered_map<CUgraph, FakeGraph> graphs;
+  HandleNumbers<CUgraphNode> node_numbers;
   HandleNumbers<CUgraphExec> exec_numbers;
   std::unordered_map<CUgraphExec, FakeGraph> execs;
   HandleNumbers<CUmodule> module_numbers;

@@ -313,7 +313,43 @@ CUresult FakeCalls::cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   }
   *graph = driver->graph_numbers.take();
-  driver->graphs[*graph] = {std::move(capture->nodes)};
+  driver->graphs[*graph].nodes = std::move(capture->nodes);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuGraphCreate(CUgraph* graph, unsigned) {
+  FAKE_CALL("cuGraphCreate", driver);
+  *graph = driver->graph_numbers.take();
+  driver->graphs[*graph] = {};
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode*,
+                                         std::size_t, const CUDA_KERNEL_NODE_PARAMS* kernel) {
+  FAKE_CALL("cuGraphAddKernelNode", driver);
+  const auto found = driver->graphs.find(graph);
+  if (found == driver->graphs.end() || kernel->func == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!driver->options.count_launches) return CUDA_ERROR_NOT_SUPPORTED;
+  *node = driver->node_numbers.take();
+  found->second.nodes.push_back({"kernel", [] {}});
+  found->second.kernels.push_back(*node);
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeCalls::cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                   const CUDA_KERNEL_NODE_PARAMS* kernel) {
+  FAKE_CALL("cuGraphExecKernelNodeSetParams", driver);
+  const auto found = driver->execs.find(exec);
+  if (found == driver->execs.end() || kernel->func == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::vector<CUgraphNode>& kernels = found->second.kernels;
+  // A node goes with the graph that it was added to.
+  const bool there = std::any_of(driver->graphs.begin(), driver->graphs.end(), [&](const auto& g) {
+    const std::vector<CUgraphNode>& own = g.second.kernels;
+    return std::find(own.begin(), own.end(), node) != own.end();
+  });
+  if (!there || std::find(kernels.begin(), kernels.end(), node) == kernels.end()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return CUDA_SUCCESS;
 }
 
@@ -335,6 +371,11 @@ CUresult FakeCalls::cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (found == driver->execs.end()) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
+  const auto stream = driver->find_stream(handle);
+  if (stream != nullptr && stream->capture != nullptr) {
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;  // unknown here: it may become a child
+  }
+  driver->launches += found->second.kernels.size();
   return driver->submit_to(handle, "graph", [nodes = found->second.nodes] {
     for (const FakeNode& node : nodes) {
       node.run();
@@ -357,7 +398,7 @@ CUresult FakeCalls::cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
     info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
-  target->second = source->second;
+  target->second.nodes = source->second.nodes;
   info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
   return CUDA_SUCCESS;
 }
@@ -383,9 +424,12 @@ CUresult FakeCalls::cuGraphExecDestroy(CUgraphExec exec) {
 
 CUresult FakeCalls::cuGraphDestroy(CUgraph graph) {
   FAKE_CALL("cuGraphDestroy", driver);
-  if (driver->graphs.erase(graph) == 0) {
+  const auto found = driver->graphs.find(graph);
+  if (found == driver->graphs.end()) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
+  for (const CUgraphNode node : found->second.kernels) driver->node_numbers.give(node);
+  driver->graphs.erase(found);
   driver->graph_numbers.give(graph);
   return CUDA_SUCCESS;
 }

@@ -13,6 +13,14 @@ using namespace forebay;
 using namespace forebay::test;
 using cuda::InterpreterKernel;
 using cuda::InterpreterKernels;
+using cuda::ParameterLength;
+
+namespace {
+
+// Light maps, reductions and reductions by steps have brief ones beside them.
+constexpr std::size_t kAll = cuda::kInterpreterKernels + 3;
+
+}  // namespace
 
 TEST_CASE("the interpreter is loaded when it is made, and unloaded with it") {
   FakeCuda cuda;
@@ -22,14 +30,17 @@ TEST_CASE("the interpreter is loaded when it is made, and unloaded with it") {
     const InterpreterKernels kernels(*cuda.device, kFakeImage);
     std::set<CUfunction> functions;
     for (unsigned k = 0; k < cuda::kInterpreterKernels; ++k) {
-      functions.insert(kernels.function(static_cast<InterpreterKernel>(k)));
+      const auto kernel = static_cast<InterpreterKernel>(k);
+      functions.insert(kernels.function(kernel, ParameterLength::full));
+      if (!exists(kernel, ParameterLength::brief)) continue;
+      functions.insert(kernels.function(kernel, ParameterLength::brief));
     }
-    CHECK(functions.size() == cuda::kInterpreterKernels);
+    CHECK(functions.size() == kAll);
     CHECK(functions.count(nullptr) == 0);
-    CHECK(cuda.driver.api()->cuFuncLoad.calls() - loads == cuda::kInterpreterKernels);
-    CHECK(cuda.driver.api()->cuFuncSetAttribute.calls() == cuda::kInterpreterKernels);
+    CHECK(cuda.driver.api()->cuFuncLoad.calls() - loads == kAll);
+    CHECK(cuda.driver.api()->cuFuncSetAttribute.calls() == kAll);
     CHECK(kernels.shared_limit() == 232448);
-    CHECK(loaded == cuda::kInterpreterKernels);
+    CHECK(loaded == kAll);
     CHECK(cuda.driver.leaks().find("2 modules") != std::string::npos);
   }
   CHECK(loaded == 0);

@@ -1,5 +1,6 @@
 #include "compute/cuda/interpreter_plan.hpp"
 
+#include "compute/cuda/interpreter_arguments.hpp"
 #include "tests/compute/cuda/sample_programs.hpp"
 #include "tests/support/catch.hpp"
 
@@ -233,4 +234,27 @@ TEST_CASE("a program beyond the limits is refused with its size") {
   }
   program.outputs = {{5000}};
   CHECK_THROWS_WITH(plan(program, 1000), Catch::Contains("too large for the interpreter"));
+}
+
+TEST_CASE("short light programs have kernels whose parameter is short") {
+  using cuda::ParameterLength;
+  for (const bool reduced : {false, true}) {
+    CHECK(plan(wide(2, reduced), 1'000'000).length == ParameterLength::brief);
+    CHECK(plan(wide(15, reduced), 1'000'000).length == ParameterLength::full);
+  }
+  // Whatever is called brief fits.
+  for (std::size_t leaves = 2; leaves < 16; ++leaves) {
+    const Program program = wide(leaves);
+    const std::size_t bytes = cuda::interpreter_bytes(program, Bytecode(program));
+    const bool brief = plan(program, 1'000'000).length == ParameterLength::brief;
+    CHECK(brief == (bytes <= cuda::kFbBriefBytes));
+  }
+  Program typed = wide(2);
+  for (compute::Leaf& leaf : typed.leaves) leaf.type = DType::f64;
+  typed.code[0].type = DType::f64;
+  const InterpreterPlan other = plan(typed, 1'000'000);
+  CHECK(other.kernel == InterpreterKernel::map_typed);
+  CHECK(other.length == ParameterLength::full);
+  CHECK(cuda::parameter_bytes(other.kernel, other.length) == cuda::kFbSmallBytes);
+  CHECK(cuda::parameter_bytes(InterpreterKernel::map_large, other.length) == cuda::kFbLargeBytes);
 }

@@ -45,6 +45,7 @@ struct KernelCacheConfig {
 struct KernelConfig {
   KernelCacheConfig cache;
   bool compiler_cache = true;  ///< whether NVRTC may use its own cache on disk
+  bool graphs = true;   ///< whether kernels are launched as graphs of one node where that is faster
   bool prepare = true;  ///< whether opening a CUDA device warms NVRTC up where programs wait for it
   std::uint32_t compile_after = 2;    ///< runs of a program after which its kernel is made
   std::uint32_t compile_threads = 1;  ///< threads that make kernels in the background

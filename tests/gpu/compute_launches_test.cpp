@@ -1,0 +1,114 @@
+// Launches of kernels as graphs of their own: order and parameters, however many are under way.
+#include <cstdint>
+#include <vector>
+
+#include "compute/cuda/launcher.hpp"
+#include "forebay/compute/tensor.hpp"
+#include "runtime/cuda/kernel_cache.hpp"
+#include "tests/gpu/gpu_compute.hpp"
+
+using namespace forebay;
+using namespace forebay::test;
+using cuda::Launcher;
+
+namespace {
+
+/// A parameter of 16 bytes, or one that a graph does not take.
+template <std::size_t kFiller>
+struct Step {
+  unsigned* cell;  // what is there comes of the launch before
+  unsigned add;
+  unsigned spin;
+  unsigned char filler[kFiller];
+};
+using ShortStep = Step<8>;
+using LongStep = Step<Launcher::kShortBytes>;
+
+std::string source(std::size_t filler) {
+  return "struct Step { unsigned* cell; unsigned add, spin; unsigned char filler[" +
+         std::to_string(filler) + R"(]; };
+extern "C" __global__ void step(const __grid_constant__ Step a) {
+  const long long start = clock64();
+  while (clock64() - start < a.spin) {
+  }
+  if (threadIdx.x == 0) a.cell[1] = 3 * a.cell[0] + a.add;
+}
+)";
+}
+
+}  // namespace
+
+TEST_CASE("on a GPU launches by graphs and others run in order, each with its own parameter") {
+  FOREBAY_REQUIRE_DEVICE();
+  const auto device = cuda::CudaDevice::open(driver::CudaApi::open(), 0, {});
+  const driver::CudaApi& api = device->api();
+  const CUfunction by_graph = device->kernels().get(source(8), "step");
+  const CUfunction directly = device->kernels().get(source(Launcher::kShortBytes), "step");
+  constexpr unsigned kLaunches = 1000;
+  constexpr std::size_t kBytes = (kLaunches + 1) * sizeof(unsigned);
+  const Stream stream = device->default_stream();
+  const auto cells = static_cast<unsigned*>(device->pool().allocate(kBytes, stream.id()));
+  {
+    Launcher launcher(*device);
+    // Slow ones, so that hundreds are under way, and fast ones.
+    for (const unsigned spin : {20'000U, 0U}) {
+      REQUIRE(api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(cells), 1, kLaunches + 1,
+                                   cuda::native(stream)) == CUDA_SUCCESS);
+      std::vector<unsigned> expected{1};
+      for (unsigned i = 0; i < kLaunches; ++i) {
+        ShortStep brief{.cell = cells + i, .add = i, .spin = spin, .filler = {}};
+        LongStep full{.cell = cells + i, .add = i, .spin = spin, .filler = {}};
+        const bool graph = i % 7 != 0;
+        const CUresult result = graph ? launcher.launch({.function = by_graph,
+                                                         .threads = 32 + i % 3 * 32,
+                                                         .parameter = &brief,
+                                                         .parameter_bytes = sizeof brief},
+                                                        stream)
+                                      : launcher.launch({.function = directly,
+                                                         .threads = 32,
+                                                         .parameter = &full,
+                                                         .parameter_bytes = sizeof full},
+                                                        stream);
+        REQUIRE(result == CUDA_SUCCESS);
+        expected.push_back(3 * expected.back() + i);
+      }
+      std::vector<unsigned> result(kLaunches + 1);
+      REQUIRE(api.cuMemcpyDtoHAsync(result.data(), reinterpret_cast<CUdeviceptr>(cells), kBytes,
+                                    cuda::native(stream)) == CUDA_SUCCESS);
+      device->default_stream().synchronize();
+      CHECK(result == expected);
+    }
+    CHECK(launcher.graphs() == 1);
+    CHECK(api.cuGraphLaunch.calls() > 0);
+  }
+  device->pool().deallocate(cells, stream.id());
+  device->close();
+}
+
+TEST_CASE("on a GPU small operations are launched by graphs in each tier, with the same results") {
+  FOREBAY_REQUIRE_DEVICE();
+  std::vector<std::vector<float>> results;
+  for (const FusionTier tier : {FusionTier::interpret, FusionTier::compile}) {
+    for (const bool graphs : {true, false}) {
+      Config config = device_config();
+      config.fusion.tier = tier;
+      config.kernels.graphs = graphs;
+      GpuCompute gpu(config);
+      const auto& api = dynamic_cast<cuda::CudaDevice&>(gpu.device).api();
+      const std::uint64_t before = api.cuGraphLaunch.calls();
+      std::vector<Tensor> sums;
+      // All at once, none of them waited for.
+      for (int i = 0; i < 300; ++i) {
+        const Tensor x = full({1000 + i}, 0.5F + static_cast<float>(i), gpu.device);
+        sums.push_back((x + 1.0F).sum());
+        sums.push_back((x * 2.0F).max());
+      }
+      std::vector<float> values;
+      for (const Tensor& sum : sums) values.push_back(sum.item());
+      results.push_back(values);
+      CHECK((api.cuGraphLaunch.calls() - before >= 600) == graphs);
+    }
+  }
+  for (std::size_t k = 1; k < results.size(); ++k) CHECK(results[k] == results[0]);
+  CHECK(results[0][2 * 299] == 1299.0F * (299.0F + 1.5F));
+}
