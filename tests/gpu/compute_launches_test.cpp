@@ -106,7 +106,9 @@ TEST_CASE("on a GPU small operations are launched by graphs in each tier, with t
       std::vector<float> values;
       for (const Tensor& sum : sums) values.push_back(sum.item());
       results.push_back(values);
-      CHECK((api.cuGraphLaunch.calls() - before >= 600) == graphs);
+      // The interpreter's kernel for a maximum has a long parameter.
+      const std::uint64_t least = tier == FusionTier::interpret ? 300 : 600;
+      CHECK((api.cuGraphLaunch.calls() - before >= least) == graphs);
     }
   }
   for (std::size_t k = 1; k < results.size(); ++k) CHECK(results[k] == results[0]);
