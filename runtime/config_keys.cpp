@@ -580,16 +580,14 @@ std::string guide() {
   std::string text =
       "# Configuration keys\n\n"
       "A configuration is one JSON object; every key may be left out and then has its default.\n"
-      "Sizes are integers in bytes or strings such as \"64 KiB\" or \"1.5 GiB\". An unknown key, "
-      "a\n"
-      "key given twice, a wrong type, a value out of range and a key without effect are errors.\n"
+      "Sizes are integers in bytes or strings such as \"64 KiB\" or \"1.5 GiB\". An unknown key,\n"
+      "a key given twice, a wrong type, a value out of range and a key without effect are errors.\n"
       "`configs/default.json` spells every default; `configs/forebay.schema.json` is the schema\n"
       "for editors. `forebay config check FILE` checks a file.\n\n"
       "`pool` is the memory of a device, `pinned` the pinned host memory of a CUDA device. While\n"
       "`mode` is \"passthrough\" or `backing` is \"malloc\", some of a pool's other keys have no\n"
-      "effect and must be left out; the message names them. [Sharing](sharing.md) explains "
-      "`peers`\n"
-      "and `export`. [The kernel cache](kernel-cache.md) explains `kernels.cache`.\n\n"
+      "effect and must be left out; the message names them. [Sharing](sharing.md) explains\n"
+      "`peers` and `export`. [The kernel cache](kernel-cache.md) explains `kernels.cache`.\n\n"
       "| JSON pointer | default | allowed | meaning |\n|---|---|---|---|\n";
   const Config defaults;
   for (const Key& key : all()) {

@@ -43,6 +43,7 @@ CUresult Launcher::launch(const KernelLaunch& launch, const Stream& stream) {
         return api.cuGraphLaunch(graph->exec, queue);
       }
       drop(graphs_.begin());
+      pause_until_ = launches_ + kRest;
     }
   }
   return api.cuLaunchKernel(launch.function, launch.blocks, 1, 1, launch.threads, 1, 1,
@@ -63,12 +64,16 @@ Launcher::Graph* Launcher::graph_of(const KernelLaunch& launch, CUstream stream)
     if (known->second->stream != stream) return nullptr;
     graphs_.splice(graphs_.begin(), graphs_, known->second);
   } else {
+    if (launches_ < pause_until_) return nullptr;
     if (graphs_.size() >= kGraphs) {
       if (launches_ - graphs_.back().used <= kRest) return nullptr;
       drop(std::prev(graphs_.end()));
     }
     Graph graph{.function = launch.function, .stream = stream};
-    if (!make(graph, launch)) return nullptr;
+    if (!make(graph, launch)) {
+      pause_until_ = launches_ + kRest;
+      return nullptr;
+    }
     graphs_.push_front(graph);
     places_.emplace(launch.function, graphs_.begin());
   }

@@ -30,7 +30,8 @@ struct KernelLaunch {
 /// Thread safety: none; the backend's calls are serialised. REQUIRES: functions stay loaded.
 /// Invariant: at most kGraphs graphs, about 100 KiB of device memory each. A kernel without one
 /// takes the place of one that has rested for kRest launches, so that kernels which take turns do
-/// not push each other out.
+/// not push each other out. Once the driver refused a graph, for want of memory say, there is no
+/// new one for as many launches.
 class Launcher {
  public:
   static constexpr std::size_t kGraphs = 64;
@@ -67,7 +68,8 @@ class Launcher {
   CudaDevice& device_;
   const bool enabled_;
   std::uint64_t launches_ = 0;
-  std::list<Graph> graphs_;  // most recently used first
+  std::uint64_t pause_until_ = 0;  // the launch from which on graphs are made again
+  std::list<Graph> graphs_;        // most recently used first
   std::unordered_map<CUfunction, Place> places_;
 };
 
