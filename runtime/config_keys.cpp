@@ -369,8 +369,8 @@ std::vector<Key> make_table() {
   add(keys, "/kernels/compiler_cache", "Whether NVRTC may use its own cache on disk.", {},
       [](Config& c) { return &c.kernels.compiler_cache; });
   add(keys, "/kernels/graphs",
-      "Whether a kernel with few parameters is launched as a CUDA graph of its own, which takes a "
-      "driver less time; some profilers show graphs without the names of their kernels.",
+      "Whether a program's kernel with a parameter of up to 1024 bytes is launched as a CUDA "
+      "graph, which takes less time; some profilers show graphs without kernel names.",
       {}, [](Config& c) { return &c.kernels.graphs; });
   add(keys, "/kernels/prepare",
       "Whether opening a CUDA device opens NVRTC and warms it up, on a thread beside it, where "

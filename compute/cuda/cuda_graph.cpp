@@ -34,8 +34,10 @@ class Template {
 }  // namespace
 
 CudaGraph::~CudaGraph() {
+  if (!device_.enter()) return;
+  const RelaxedCapture relaxed(device_.api());
   // One that runs is freed by the driver when it is done.
-  if (device_.enter()) device_.api().cuGraphExecDestroy(exec_);
+  device_.api().cuGraphExecDestroy(exec_);
 }
 
 void CudaGraph::replay(const Stream& stream) {

@@ -15,7 +15,7 @@ namespace forebay::cuda {
 [[nodiscard]] std::size_t interpreter_bytes(const compute::Program& program,
                                             const Bytecode& bytecode) noexcept;
 
-/// An FbArguments of either size; what lies behind its used part is not written.
+/// An FbArguments of any size; what lies behind its used part is not written.
 class InterpreterArguments {
  public:
   /// REQUIRES: interpreter_bytes() <= kFbLargeBytes.

@@ -1,6 +1,7 @@
 #include "compute/cuda/launcher.hpp"
 
 #include <iterator>
+#include <new>
 
 namespace forebay::cuda {
 namespace {
@@ -36,12 +37,16 @@ CUresult Launcher::launch(const KernelLaunch& launch, const Stream& stream) {
   void* parameters[] = {launch.parameter};
   ++launches_;
   if (by_graph(launch, queue)) {
+    // Another thread's capture, of another stream, is none of a graph's business.
+    const RelaxedCapture relaxed(api);
     if (Graph* const graph = graph_of(launch, queue)) {
       const CUDA_KERNEL_NODE_PARAMS node = node_of(launch, parameters);
       // A launch that is under way keeps the parameter that it had.
-      if (api.cuGraphExecKernelNodeSetParams(graph->exec, graph->node, &node) == CUDA_SUCCESS) {
-        return api.cuGraphLaunch(graph->exec, queue);
+      if (api.cuGraphExecKernelNodeSetParams(graph->exec, graph->node, &node) == CUDA_SUCCESS &&
+          api.cuGraphLaunch(graph->exec, queue) == CUDA_SUCCESS) {
+        return CUDA_SUCCESS;
       }
+      // Its first launch takes memory, too. What is wrong with the launch is said below.
       drop(graphs_.begin());
       pause_until_ = launches_ + kRest;
     }
@@ -74,8 +79,14 @@ Launcher::Graph* Launcher::graph_of(const KernelLaunch& launch, CUstream stream)
       pause_until_ = launches_ + kRest;
       return nullptr;
     }
-    graphs_.push_front(graph);
-    places_.emplace(launch.function, graphs_.begin());
+    try {
+      graphs_.push_front(graph);
+      places_.emplace(launch.function, graphs_.begin());
+    } catch (const std::bad_alloc&) {
+      if (!graphs_.empty() && graphs_.front().exec == graph.exec) graphs_.pop_front();
+      destroy(graph);
+      throw;
+    }
   }
   graphs_.front().used = launches_;
   return &graphs_.front();
@@ -85,7 +96,6 @@ bool Launcher::make(Graph& graph, const KernelLaunch& launch) const {
   const driver::CudaApi& api = device_.api();
   void* parameters[] = {launch.parameter};
   const CUDA_KERNEL_NODE_PARAMS node = node_of(launch, parameters);
-  const RelaxedCapture relaxed(api);
   if (api.cuGraphCreate(&graph.graph, 0) == CUDA_SUCCESS &&
       api.cuGraphAddKernelNode(&graph.node, graph.graph, nullptr, 0, &node) == CUDA_SUCCESS &&
       api.cuGraphInstantiateWithFlags(&graph.exec, graph.graph, 0) == CUDA_SUCCESS) {
@@ -96,6 +106,7 @@ bool Launcher::make(Graph& graph, const KernelLaunch& launch) const {
 }
 
 void Launcher::destroy(const Graph& graph) const noexcept {
+  const RelaxedCapture relaxed(device_.api());
   // One that runs is freed by the driver when it is done.
   if (graph.exec != nullptr) device_.api().cuGraphExecDestroy(graph.exec);
   if (graph.graph != nullptr) device_.api().cuGraphDestroy(graph.graph);

@@ -23,9 +23,10 @@ struct KernelLaunch {
 };
 
 /// Enqueues kernels. A kernel with a short parameter has a graph of its own, in which the parameter
-/// is exchanged before each launch: the driver's two calls for that take less time than its one for
-/// a launch, and the device begins sooner (docs/benchmarks/h200-2026-12-02-launches.md). Whatever
-/// else is launched goes by cuLaunchKernel, as does all work of a stream that is captured.
+/// is exchanged before each launch: the driver's calls for that take less time than its one for a
+/// launch, and the device begins sooner (docs/benchmarks/h200-2026-12-02-launches.md). Whatever
+/// else is launched goes by cuLaunchKernel, as do all work of a stream that is captured and what
+/// the driver refuses as a graph.
 ///
 /// Thread safety: none; the backend's calls are serialised. REQUIRES: functions stay loaded.
 /// Invariant: at most kGraphs graphs, about 100 KiB of device memory each. A kernel without one

@@ -108,7 +108,9 @@ TEST_CASE("on a GPU small operations are launched by graphs in each tier, with t
       results.push_back(values);
       // The interpreter's kernel for a maximum has a long parameter.
       const std::uint64_t least = tier == FusionTier::interpret ? 300 : 600;
-      CHECK((api.cuGraphLaunch.calls() - before >= least) == graphs);
+      const std::uint64_t launches = api.cuGraphLaunch.calls() - before;
+      CHECK(launches >= (graphs ? least : 0));
+      if (!graphs) CHECK(launches == 0);
     }
   }
   for (std::size_t k = 1; k < results.size(); ++k) CHECK(results[k] == results[0]);

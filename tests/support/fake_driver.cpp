@@ -176,6 +176,11 @@ std::size_t FakeDriver::bytes_in_use(int device) const {
   return FakeCall::current()->used.at(static_cast<std::size_t>(device));
 }
 
+FakeDriver::Launch FakeDriver::last_launch() const {
+  const std::lock_guard lock(FakeCall::mutex());
+  return FakeCall::current()->last_launch;
+}
+
 std::uint64_t FakeDriver::launches() const {
   const std::lock_guard lock(FakeCall::mutex());
   return FakeCall::current()->launches;

@@ -56,6 +56,15 @@ class FakeDriver {
 
   [[nodiscard]] std::size_t bytes_in_use(int device = 0) const;
   [[nodiscard]] std::uint64_t launches() const;
+  /// The last one, by a graph of one kernel or not.
+  struct Launch {
+    CUfunction function = nullptr;
+    unsigned blocks = 0;
+    unsigned threads = 0;
+    unsigned shared_bytes = 0;
+    std::uint64_t parameter = 0;  ///< its first eight bytes, by a graph; 0 otherwise
+  };
+  [[nodiscard]] Launch last_launch() const;
   [[nodiscard]] std::uint64_t releases_while_mapped() const;
   /// Everything that was made and not given back, by kind; empty when there is nothing.
   [[nodiscard]] std::string leaks() const;

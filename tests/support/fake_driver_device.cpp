@@ -311,13 +311,16 @@ CUresult FakeCalls::cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUf
   return CUDA_SUCCESS;
 }
 
-CUresult FakeCalls::cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                   unsigned, unsigned, CUstream stream, void**, void**) {
+CUresult FakeCalls::cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned,
+                                   unsigned block, unsigned, unsigned, unsigned shared_bytes,
+                                   CUstream stream, void**, void**) {
   FAKE_CALL("cuLaunchKernel", context);
   if (!driver->options.count_launches) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   ++driver->launches;
+  driver->last_launch = {function, grid, block, shared_bytes, 0};
   return driver->submit_to(stream, "kernel", [] {});
 }
 

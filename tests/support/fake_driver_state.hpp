@@ -102,6 +102,7 @@ struct FakeRegion {
 struct FakeGraph {
   std::vector<FakeNode> nodes;
   std::vector<CUgraphNode> kernels;  // those of them that were added as kernels
+  FakeDriver::Launch launch;         // of the one that was set last
 };
 
 struct FakeModule {
@@ -131,6 +132,7 @@ struct FakeState {
   std::vector<int> retained;         // by device
   std::vector<std::uint64_t> peers;  // by device: a bit for each that may use its regions
   std::uint64_t launches = 0;
+  FakeDriver::Launch last_launch;
   std::uint64_t releases_while_mapped = 0;
 
   int file = -1;

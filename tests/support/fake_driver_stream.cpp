@@ -324,6 +324,19 @@ CUresult FakeCalls::cuGraphCreate(CUgraph* graph, unsigned) {
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+FakeDriver::Launch launch_of(const CUDA_KERNEL_NODE_PARAMS& kernel) {
+  FakeDriver::Launch launch{.function = kernel.func,
+                            .blocks = kernel.gridDimX * kernel.gridDimY * kernel.gridDimZ,
+                            .threads = kernel.blockDimX * kernel.blockDimY * kernel.blockDimZ,
+                            .shared_bytes = kernel.sharedMemBytes};
+  std::memcpy(&launch.parameter, kernel.kernelParams[0], sizeof launch.parameter);
+  return launch;
+}
+
+}  // namespace
+
 CUresult FakeCalls::cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode*,
                                          std::size_t, const CUDA_KERNEL_NODE_PARAMS* kernel) {
   FAKE_CALL("cuGraphAddKernelNode", driver);
@@ -333,6 +346,7 @@ CUresult FakeCalls::cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const
   *node = driver->node_numbers.take();
   found->second.nodes.push_back({"kernel", [] {}});
   found->second.kernels.push_back(*node);
+  found->second.launch = launch_of(*kernel);
   return CUDA_SUCCESS;
 }
 
@@ -350,6 +364,7 @@ CUresult FakeCalls::cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode
   if (!there || std::find(kernels.begin(), kernels.end(), node) == kernels.end()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  found->second.launch = launch_of(*kernel);
   return CUDA_SUCCESS;
 }
 
@@ -375,6 +390,7 @@ CUresult FakeCalls::cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (stream != nullptr && stream->capture != nullptr) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;  // unknown here: it may become a child
   }
+  if (!found->second.kernels.empty()) driver->last_launch = found->second.launch;
   driver->launches += found->second.kernels.size();
   return driver->submit_to(handle, "graph", [nodes = found->second.nodes] {
     for (const FakeNode& node : nodes) {

@@ -115,6 +115,7 @@ TEST_CASE("a failed launch names the kernel and the program") {
   ExecutorSetting setting;
   setting.run(1000, setting.cuda.stream);
   setting.cuda.driver.fail("cuGraphLaunch", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   std::string what;
   try {
     setting.run(1000, setting.cuda.stream);
@@ -147,6 +148,7 @@ TEST_CASE("a row program is one launch, by a kernel for the length of its rows")
   CHECK(run(2, 100'000) == compute::Readiness::not_ready);
   CHECK(counters.compiled_launches == 3);
   setting.cuda.driver.fail("cuGraphLaunch", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  setting.cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   std::string what;
   try {
     (void)run(100, 300);

@@ -30,9 +30,10 @@ class EmulatedExecutor final : public compute::Executor {
                               reduction.partials() * cuda::kMostPartial / sizeof(std::uint64_t)));
     plan.launch.choices.partials = partials_.data();
     cuda::InterpreterArguments arguments(program, bytecode, binding, plan);
+    const auto parameter = parameter_of(plan, arguments.data());
     emulate(
         plan.launch.blocks, plan.launch.threads,
-        [&] { interpret_thread(plan.kernel, arguments.data()); }, reduction.waiting());
+        [&] { interpret_thread(plan.kernel, parameter.data()); }, reduction.waiting());
     return compute::Readiness::done;
   }
 

@@ -1,6 +1,8 @@
 // The interpreter kernels, compiled as C++ for the emulator.
 #include "tests/compute/cuda/interpreted_kernels.hpp"
 
+#include <cstring>
+
 #include "compute/cuda/tile_plan.hpp"
 #include "forebay/compute/op.hpp"
 #include "tests/compute/cuda/emulator.hpp"
@@ -17,6 +19,12 @@ namespace interpreter {
 static_assert(unsigned{kFbPatch} == cuda::kPatch);
 
 }  // namespace interpreter
+
+std::vector<std::uint64_t> parameter_of(const cuda::InterpreterPlan& plan, const void* arguments) {
+  std::vector<std::uint64_t> parameter(cuda::kFbLargeBytes / 8, 0xA5A5A5A5A5A5A5A5U);
+  std::memcpy(parameter.data(), arguments, cuda::parameter_bytes(plan.kernel, plan.length));
+  return parameter;
+}
 
 void interpret_thread(cuda::InterpreterKernel kernel, const void* arguments) {
   using interpreter::FbArguments;

@@ -52,9 +52,10 @@ Interpreted interpret(const ProgramCase& data, How how = How::planned, bool in_p
   if (plan.launch.blocks == 0) return result;
   plan.launch.choices.partials = run.scratch(plan.launch.choices.plan);
   cuda::InterpreterArguments arguments(data.program(), bytecode, run.binding, plan);
+  const auto parameter = parameter_of(plan, arguments.data());
   emulate(
       plan.launch.blocks, plan.launch.threads,
-      [&] { interpret_thread(plan.kernel, arguments.data()); }, plan.launch.choices.plan.waiting());
+      [&] { interpret_thread(plan.kernel, parameter.data()); }, plan.launch.choices.plan.waiting());
   CHECK(run.check() == "");
   result.outcome = run.outcome();
   return result;

@@ -46,7 +46,10 @@ InterpreterPlan plan(const Program& program, std::int64_t count, const void* add
   binding.scalars.assign(program.scalars.size(), 0);
   binding.outputs.assign(program.outputs.size(), data);
   binding.reduction = data;
-  return cuda::plan_interpretation(program, Bytecode(program), binding, 132, limit);
+  const InterpreterPlan plan =
+      cuda::plan_interpretation(program, Bytecode(program), binding, 132, limit);
+  CHECK(exists(plan.kernel, plan.length));
+  return plan;
 }
 
 }  // namespace

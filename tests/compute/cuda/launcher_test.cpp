@@ -1,5 +1,6 @@
 #include "compute/cuda/launcher.hpp"
 
+#include <cstring>
 #include <string>
 
 #include "tests/compute/cuda/fake_cuda.hpp"
@@ -47,6 +48,29 @@ TEST_CASE("a kernel is launched by a graph of its own, which is made once") {
   CHECK(setting.api.cuGraphInstantiateWithFlags.calls() == 2);
   CHECK(setting.api.cuGraphExecKernelNodeSetParams.calls() == 200);
   CHECK(setting.api.cuGraphLaunch.calls() == 200);
+  CHECK(setting.api.cuLaunchKernel.calls() == 0);
+}
+
+TEST_CASE("each launch by a graph has its own blocks, threads, shared memory and parameter") {
+  LauncherSetting setting;
+  for (unsigned i = 1; i <= 6; ++i) {
+    const auto function = reinterpret_cast<CUfunction>(std::uintptr_t{1} + i % 2);
+    const std::uint64_t parameter = 1000 + i;
+    std::memcpy(setting.parameter, &parameter, sizeof parameter);
+    CHECK(setting.launcher.launch({.function = function,
+                                   .blocks = 10 * i,
+                                   .threads = 32 * i,
+                                   .shared_bytes = 256 * i,
+                                   .parameter = setting.parameter,
+                                   .parameter_bytes = 64},
+                                  setting.cuda.stream) == CUDA_SUCCESS);
+    const FakeDriver::Launch last = setting.cuda.driver.last_launch();
+    CHECK(last.function == function);
+    CHECK(last.blocks == 10 * i);
+    CHECK(last.threads == 32 * i);
+    CHECK(last.shared_bytes == 256 * i);
+    CHECK(last.parameter == parameter);
+  }
   CHECK(setting.api.cuLaunchKernel.calls() == 0);
 }
 
@@ -113,9 +137,9 @@ TEST_CASE(
   CHECK(setting.launcher.graphs() == Launcher::kGraphs);
 }
 
-TEST_CASE("a graph that cannot be made or changed leaves the launch to cuLaunchKernel") {
+TEST_CASE("a graph that cannot be made, changed or launched leaves the launch to cuLaunchKernel") {
   for (const char* call : {"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags",
-                           "cuGraphExecKernelNodeSetParams"}) {
+                           "cuGraphExecKernelNodeSetParams", "cuGraphLaunch"}) {
     INFO(call);
     LauncherSetting setting;
     const std::string before = setting.cuda.driver.leaks();
@@ -129,7 +153,7 @@ TEST_CASE("a graph that cannot be made or changed leaves the launch to cuLaunchK
     for (std::uint64_t i = 1; i < Launcher::kRest; ++i) CHECK(setting.launch(1) == CUDA_SUCCESS);
     CHECK(setting.api.cuGraphCreate.calls() == 1);
     CHECK(setting.launch(1) == CUDA_SUCCESS);
-    CHECK(setting.api.cuGraphLaunch.calls() == 1);
+    CHECK(setting.launcher.graphs() == 1);
   }
 }
 
@@ -152,10 +176,12 @@ TEST_CASE("what the driver says of a launch is the answer; it leaves no graph be
     const KernelLaunch launch{.function = reinterpret_cast<CUfunction>(std::uintptr_t{1}),
                               .parameter = parameter,
                               .parameter_bytes = sizeof parameter};
-    cuda.driver.fail("cuGraphLaunch", 1, CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(launcher.launch(launch, cuda.stream) == CUDA_ERROR_LAUNCH_FAILED);
     CHECK(launcher.launch(launch, cuda.stream) == CUDA_SUCCESS);
     CHECK(cuda.driver.leaks() != before);
+    cuda.driver.fail("cuGraphLaunch", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    cuda.driver.fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(launcher.launch(launch, cuda.stream) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(launcher.launch(launch, cuda.stream) == CUDA_SUCCESS);
   }
   CHECK(cuda.driver.leaks() == before);
 }

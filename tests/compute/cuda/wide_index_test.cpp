@@ -221,6 +221,7 @@ TEST_CASE("tiles reach beyond 2^31 elements, by both tiers") {
         const cuda::InterpreterPlan plan =
             cuda::plan_interpretation(program, bytecode, binding, 132, cuda::kLeastSharedLimit);
         REQUIRE(plan.kernel == cuda::InterpreterKernel::map_tiled);
+        CHECK(plan.length == cuda::ParameterLength::full);
         cuda::InterpreterArguments arguments(program, bytecode, binding, plan);
         emulate_some(blocks(plan.launch.choices.tiles), plan.launch.blocks, plan.launch.threads,
                      [&] { interpret_thread(plan.kernel, arguments.data()); });
