@@ -2,6 +2,9 @@
 
 #include <iterator>
 #include <new>
+#include <string>
+
+#include "forebay/runtime/log.hpp"
 
 namespace forebay::cuda {
 namespace {
@@ -48,7 +51,7 @@ CUresult Launcher::launch(const KernelLaunch& launch, const Stream& stream) {
       }
       // Its first launch takes memory, too. What is wrong with the launch is said below.
       drop(graphs_.begin());
-      pause_until_ = launches_ + kRest;
+      pause();
     }
   }
   return api.cuLaunchKernel(launch.function, launch.blocks, 1, 1, launch.threads, 1, 1,
@@ -76,7 +79,7 @@ Launcher::Graph* Launcher::graph_of(const KernelLaunch& launch, CUstream stream)
     }
     Graph graph{.function = launch.function, .stream = stream};
     if (!make(graph, launch)) {
-      pause_until_ = launches_ + kRest;
+      pause();
       return nullptr;
     }
     try {
@@ -103,6 +106,15 @@ bool Launcher::make(Graph& graph, const KernelLaunch& launch) const {
   }
   destroy(graph);
   return false;
+}
+
+void Launcher::pause() {
+  if (pause_until_ == 0) {
+    log(LogLevel::warn,
+        "the driver refused a graph for a kernel of " + device_.id() +
+            "; kernels without one are launched directly for a while, which takes longer");
+  }
+  pause_until_ = launches_ + kRest;
 }
 
 void Launcher::destroy(const Graph& graph) const noexcept {

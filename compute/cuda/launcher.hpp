@@ -63,6 +63,8 @@ class Launcher {
   [[nodiscard]] bool by_graph(const KernelLaunch& launch, CUstream stream) const;
   [[nodiscard]] Graph* graph_of(const KernelLaunch& launch, CUstream stream);
   [[nodiscard]] bool make(Graph& graph, const KernelLaunch& launch) const;
+  /// Makes no graphs for a while; the first time a line says so.
+  void pause();
   void destroy(const Graph& graph) const noexcept;
   void drop(Place place) noexcept;
 

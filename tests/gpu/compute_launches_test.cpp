@@ -13,7 +13,7 @@ using cuda::Launcher;
 
 namespace {
 
-/// A parameter of 16 bytes, or one that a graph does not take.
+/// A parameter that a graph takes, or one that is too long for it.
 template <std::size_t kFiller>
 struct Step {
   unsigned* cell;  // what is there comes of the launch before
