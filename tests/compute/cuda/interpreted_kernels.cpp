@@ -2,6 +2,7 @@
 #include "tests/compute/cuda/interpreted_kernels.hpp"
 
 #include <cstring>
+#include <stdexcept>
 
 #include "compute/cuda/tile_plan.hpp"
 #include "forebay/compute/op.hpp"
@@ -21,6 +22,7 @@ static_assert(unsigned{kFbPatch} == cuda::kPatch);
 }  // namespace interpreter
 
 std::vector<std::uint64_t> parameter_of(const cuda::InterpreterPlan& plan, const void* arguments) {
+  if (!exists(plan.kernel, plan.length)) throw std::logic_error("a plan for a kernel that is none");
   std::vector<std::uint64_t> parameter(cuda::kFbLargeBytes / 8, 0xA5A5A5A5A5A5A5A5U);
   std::memcpy(parameter.data(), arguments, cuda::parameter_bytes(plan.kernel, plan.length));
   return parameter;

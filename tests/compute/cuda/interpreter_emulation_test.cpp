@@ -45,9 +45,11 @@ Interpreted interpret(const ProgramCase& data, How how = How::planned, bool in_p
   const bool small = plan.kernel < Kernel::map_large;
   if (how == How::typed && small && plan.kernel != Kernel::map_tiled) {
     plan.kernel = reduces ? Kernel::reduce_typed : Kernel::map_typed;
+    plan.length = cuda::ParameterLength::full;
   }
   if (how == How::large && plan.kernel != Kernel::map_tiled) {
     plan.kernel = reduces ? Kernel::reduce_large : Kernel::map_large;
+    plan.length = cuda::ParameterLength::full;
   }
   if (plan.launch.blocks == 0) return result;
   plan.launch.choices.partials = run.scratch(plan.launch.choices.plan);
