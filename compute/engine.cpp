@@ -214,29 +214,32 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
   device_.require_open();
   refuse_under_way();
   std::vector<Node*> pending;
+  bool sorted = true;
+  const auto smaller = [](const Node* a, const Node* b) { return less(a->shape, b->shape); };
   for (const NodeRef& node : nodes) {
     if (node->is(NodeKind::constant) && node->base()) evaluate(node, end);
-    if (!node->is(NodeKind::storage) && node->numel != 0) pending.push_back(node.get());
+    if (node->is(NodeKind::storage)) continue;
+    if (node->numel == 0) {
+      evaluate(node, end);
+      continue;
+    }
+    sorted = sorted && (pending.empty() || !smaller(node.get(), pending.back()));
+    pending.push_back(node.get());
   }
-  const auto smaller = [](const Node* a, const Node* b) { return less(a->shape, b->shape); };
-  if (!std::is_sorted(pending.begin(), pending.end(), smaller)) {
-    std::stable_sort(pending.begin(), pending.end(), smaller);
-  }
+  if (!sorted) std::stable_sort(pending.begin(), pending.end(), smaller);
   std::vector<Node*> roots;
-  for (std::size_t i = 0; i < pending.size();) {
+  for (auto next = pending.begin(); next != pending.end();) {
     roots.clear();
-    std::size_t next = i;
-    for (; next < pending.size() && pending[next]->shape == pending[i]->shape &&
-           roots.size() < limits_.most.outputs;
+    const Dims& shape = (*next)->shape;
+    for (; next != pending.end() && (*next)->shape == shape && roots.size() < limits_.most.outputs;
          ++next) {
-      if (!pending[next]->is(NodeKind::storage)) roots.push_back(pending[next]);
+      if (!(*next)->is(NodeKind::storage)) roots.push_back(*next);
     }
     if (roots.size() > 1 && lowering_.run({.roots = roots}, limits_, walk_)) launch(end);
-    i = next;
-  }
-  // What did not fit into one program with others, or equals another value of its program.
-  for (const NodeRef& node : nodes) {
-    if (!node->is(NodeKind::storage)) evaluate(node, end);
+    // What did not fit into one program with the others, or equals another value of it.
+    for (Node* const root : roots) {
+      if (!root->is(NodeKind::storage)) evaluate(Node::share(*root), end);
+    }
   }
 }
 

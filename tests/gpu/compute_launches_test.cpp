@@ -31,9 +31,19 @@ extern "C" __global__ void step(const __grid_constant__ Step a) {
   const long long start = clock64();
   while (clock64() - start < a.spin) {
   }
-  if (threadIdx.x == 0) a.cell[1] = 3 * a.cell[0] + a.add;
+  unsigned shared;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(shared));
+  if (blockIdx.x + 1 == gridDim.x && threadIdx.x + 1 == blockDim.x) {
+    a.cell[1] = 3 * a.cell[0] + a.add + 5 * gridDim.x + 7 * blockDim.x + shared;
+  }
 }
 )";
+}
+
+/// What the step leaves after `before`.
+unsigned after(unsigned before, const cuda::KernelLaunch& launch, unsigned add) {
+  return 3 * before + add + 5 * launch.blocks + 7 * launch.threads +
+         static_cast<unsigned>(launch.shared_bytes);
 }
 
 }  // namespace
@@ -50,6 +60,8 @@ TEST_CASE("on a GPU launches by graphs and others run in order, each with its ow
   const auto cells = static_cast<unsigned*>(device->pool().allocate(kBytes, stream.id()));
   {
     Launcher launcher(*device);
+    const std::uint64_t before = api.cuGraphLaunch.calls();
+    std::uint64_t by_graphs = 0;
     // Slow ones, so that hundreds are under way, and fast ones.
     for (const unsigned spin : {20'000U, 0U}) {
       REQUIRE(api.cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(cells), 1, kLaunches + 1,
@@ -59,18 +71,16 @@ TEST_CASE("on a GPU launches by graphs and others run in order, each with its ow
         ShortStep brief{.cell = cells + i, .add = i, .spin = spin, .filler = {}};
         LongStep full{.cell = cells + i, .add = i, .spin = spin, .filler = {}};
         const bool graph = i % 7 != 0;
-        const CUresult result = graph ? launcher.launch({.function = by_graph,
-                                                         .threads = 32 + i % 3 * 32,
-                                                         .parameter = &brief,
-                                                         .parameter_bytes = sizeof brief},
-                                                        stream)
-                                      : launcher.launch({.function = directly,
-                                                         .threads = 32,
-                                                         .parameter = &full,
-                                                         .parameter_bytes = sizeof full},
-                                                        stream);
-        REQUIRE(result == CUDA_SUCCESS);
-        expected.push_back(3 * expected.back() + i);
+        by_graphs += graph ? 1 : 0;
+        const cuda::KernelLaunch launch{
+            .function = graph ? by_graph : directly,
+            .blocks = 1 + i % 5,
+            .threads = 32 + i % 3 * 32,
+            .shared_bytes = i % 4 * 1024,
+            .parameter = graph ? static_cast<void*>(&brief) : static_cast<void*>(&full),
+            .parameter_bytes = graph ? sizeof brief : sizeof full};
+        REQUIRE(launcher.launch(launch, stream) == CUDA_SUCCESS);
+        expected.push_back(after(expected.back(), launch, i));
       }
       std::vector<unsigned> result(kLaunches + 1);
       REQUIRE(api.cuMemcpyDtoHAsync(result.data(), reinterpret_cast<CUdeviceptr>(cells), kBytes,
@@ -79,10 +89,35 @@ TEST_CASE("on a GPU launches by graphs and others run in order, each with its ow
       CHECK(result == expected);
     }
     CHECK(launcher.graphs() == 1);
-    CHECK(api.cuGraphLaunch.calls() > 0);
+    CHECK(api.cuGraphLaunch.calls() - before == by_graphs);
   }
   device->pool().deallocate(cells, stream.id());
   device->close();
+}
+
+TEST_CASE("on a GPU launches go on while another stream is captured, in every mode") {
+  FOREBAY_REQUIRE_DEVICE();
+  for (const CUstreamCaptureMode mode :
+       {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    GpuCompute gpu;
+    const driver::CudaApi& api = dynamic_cast<cuda::CudaDevice&>(gpu.device).api();
+    const Tensor x = full({1000}, 0.5F, gpu.device);
+    CHECK((x + 1.0F).sum().item<float>() == 1500.0F);  // what is loaded once is there
+    const Stream other = gpu.device.create_stream();
+    REQUIRE(api.cuStreamBeginCapture(cuda::native(other), mode) == CUDA_SUCCESS);
+    const std::uint64_t before = api.cuGraphLaunch.calls();
+    for (int i = 0; i < 50; ++i) {
+      // The second has a kernel that no graph is there for yet.
+      CHECK((x + static_cast<float>(i)).sum().item() == 500.0F + 1000.0F * static_cast<float>(i));
+      CHECK(exp((x * static_cast<float>(-i)).sum()).item<float>() <= 1.0F);
+    }
+    CHECK(api.cuGraphLaunch.calls() - before >= 50);
+    CUgraph graph = nullptr;
+    REQUIRE(api.cuStreamEndCapture(cuda::native(other), &graph) == CUDA_SUCCESS);
+    REQUIRE(graph != nullptr);
+    CHECK(api.cuGraphDestroy(graph) == CUDA_SUCCESS);
+  }
 }
 
 TEST_CASE("on a GPU small operations are launched by graphs in each tier, with the same results") {

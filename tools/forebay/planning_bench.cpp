@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kElements = 16;
 /// Lengths take turns, so that what disturbs the machine for a while disturbs them alike.
 constexpr std::uint64_t kTurns = 5;
+/// In a turn a queue runs this often at least, so that a long one is as warm as a short one.
+constexpr std::uint64_t kRounds = 8;
 
 std::uint64_t launches_of(Device& device) {
   return device.counters().fusion.launches.load(std::memory_order_relaxed);
@@ -94,7 +96,7 @@ std::vector<PlanningRow> run_planning_bench(Device& device, std::uint64_t operat
     }
     (void)prepare(device);
     for (std::uint64_t turn = 0; turn < kTurns; ++turn) {
-      for (Lane& lane : lanes) lane.run(std::max(operations / kTurns, most));
+      for (Lane& lane : lanes) lane.run(std::max(operations / kTurns, kRounds * most));
     }
     for (const Lane& lane : lanes) {
       rows.push_back(lane.row());

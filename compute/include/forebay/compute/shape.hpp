@@ -46,8 +46,8 @@ class Dims {
  private:
   [[noreturn]] static void throw_rank(std::size_t rank);
 
-  std::array<std::int64_t, kMaxRank> values_{};
   std::size_t size_ = 0;
+  std::array<std::int64_t, kMaxRank> values_{};
 };
 
 /// Which axes, for the length of a call: `x.sum(1)`, `x.sum({0, -1})` or any array of ints; all of
