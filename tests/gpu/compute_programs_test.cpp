@@ -289,7 +289,7 @@ TEST_CASE("the warm path compiles nothing, allocates nothing and launches once")
   const std::uint64_t calls = gpu.device.driver_calls();
   for (int i = 0; i < 100; ++i) on_device.run(program);
   CHECK(gpu.device.counters().kernels.compiled == compiled);
-  // Make current, launch.
-  CHECK(gpu.device.driver_calls() - calls <= 400);
+  // Make current, ask for a capture, let those of others be, parameter, launch, and back.
+  CHECK(gpu.device.driver_calls() - calls <= 600);
   CHECK(gpu.device.counters().kernels.compiled_launches == 101);
 }
