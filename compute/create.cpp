@@ -44,8 +44,8 @@ Tensor empty(const Dims& shape, Device& device, DType type) {
 
 Tensor full(const Dims& shape, Scalar value, Device& device, DType type) {
   Engine& engine = Engine::of(device);
-  return Tensor(Node::constant(device, engine, shape, type,
-                               compute::fold_cast({value.type(), value.bits()}, type)));
+  return Tensor(
+      engine.constant(shape, type, compute::fold_cast({value.type(), value.bits()}, type)));
 }
 
 template <typename T>
@@ -53,7 +53,7 @@ requires is_element<T> Tensor full(const Dims& shape, T value, Device& device) {
   Engine& engine = Engine::of(device);
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
-  return Tensor(Node::constant(device, engine, shape, dtype_of<T>, bits));
+  return Tensor(engine.constant(shape, dtype_of<T>, bits));
 }
 
 Tensor zeros(const Dims& shape, Device& device, DType type) { return full(shape, 0, device, type); }

@@ -1,5 +1,6 @@
 #include "forebay/compute/dlpack.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -128,14 +129,25 @@ Managed* exported(const Tensor& tensor, bool may_be_read_only, std::uint64_t* fl
 
 /// Bytes from the first element in memory to the last, and the first's distance from the address,
 /// which is not 0 where strides are negative.
+/// Throws ShapeError where either is no number of bytes.
 std::size_t span_of(const Dims& shape, const Dims& strides, std::size_t element) {
-  std::int64_t last = 0;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  const auto bytes = static_cast<std::int64_t>(element);
+  std::int64_t first = 0;
+  std::int64_t last = bytes;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) return 0;
-    if (strides[d] > 0) last += (shape[d] - 1) * strides[d];
+    std::int64_t& end = strides[d] < 0 ? first : last;
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(shape[d] - 1, strides[d], &reach) ||
+        __builtin_mul_overflow(reach, bytes, &reach) || __builtin_add_overflow(end, reach, &end)) {
+      throw ShapeError("from_dlpack: strides " + to_string(strides) + " of shape " +
+                       to_string(shape) + " reach beyond 2^63 bytes");
+    }
   }
-  return (static_cast<std::size_t>(last) + 1) * element;
+  return static_cast<std::size_t>(last);
 }
+
+[[noreturn]] void throw_null() { throw ShapeError("from_dlpack: the array is a null pointer"); }
 
 template <typename Managed>
 Tensor imported(Managed* array, bool read_only, Device& device) {
@@ -153,6 +165,11 @@ Tensor imported(Managed* array, bool read_only, Device& device) {
   const Dims strides = given.strides == nullptr
                            ? contiguous_strides(shape)
                            : Dims(std::span<const std::int64_t>(given.strides, rank));
+  if (numel > 0 && given.data == nullptr) {
+    throw ShapeError("from_dlpack: the array of shape " + to_string(shape) +
+                     " has elements, but its data is a null pointer");
+  }
+  const std::size_t span = span_of(shape, strides, size_of(type));
   auto* const first = static_cast<std::byte*>(given.data) + given.byte_offset;
   if (numel > 0 && reinterpret_cast<std::uintptr_t>(first) % size_of(type) != 0) {
     throw ShapeError("from_dlpack: the elements of " + std::to_string(size_of(type)) +
@@ -167,9 +184,8 @@ Tensor imported(Managed* array, bool read_only, Device& device) {
     }
   };
   auto owner = std::make_shared<Owner>();
-  auto storage =
-      std::make_shared<Storage>(device.shared_from_this(), numel == 0 ? nullptr : first,
-                                span_of(shape, strides, size_of(type)), owner, read_only);
+  auto storage = std::make_shared<Storage>(device.shared_from_this(), numel == 0 ? nullptr : first,
+                                           span, owner, read_only);
   Tensor tensor(Node::view(device, engine, shape, type, std::move(storage), strides));
   owner->array = array;  // from here on it is ours
   return tensor;
@@ -190,6 +206,7 @@ DLManagedTensor* to_dlpack_unversioned(const Tensor& tensor) {
 }
 
 Tensor from_dlpack(DLManagedTensorVersioned* array, Device& device) {
+  if (array == nullptr) throw_null();
   // The layout of everything behind the version is another one in another major version.
   if (array->version.major != 1) {
     throw ShapeError("from_dlpack: the array is of DLPack version " +
@@ -200,6 +217,7 @@ Tensor from_dlpack(DLManagedTensorVersioned* array, Device& device) {
 }
 
 Tensor from_dlpack(DLManagedTensor* array, Device& device) {
+  if (array == nullptr) throw_null();
   return imported(array, false, device);
 }
 

@@ -52,7 +52,7 @@ NodeRef Engine::operation(Op op, DType type, const Dims& shape, std::span<NodeRe
       values[i] = {operands[i]->type, operands[i]->bits};
     }
     if (const auto bits = fold(op, std::span(values).first(operands.size()))) {
-      return Node::constant(device_, *this, shape, type, *bits);
+      return constant(shape, type, *bits);
     }
   }
   for (NodeRef& operand : operands) fit_shape(operand, shape);
@@ -115,6 +115,13 @@ NodeRef Engine::scalar(DType type, std::uint64_t bits) {
     recent = Node::constant(device_, *this, Dims(), type, bits);
   }
   return recent;
+}
+
+NodeRef Engine::constant(const Dims& shape, DType type, std::uint64_t bits) {
+  const std::lock_guard lock(mutex_);
+  NodeRef node = Node::constant(device_, *this, shape, type, bits);
+  pending_.add(*node);
+  return node;
 }
 
 NodeRef Engine::uninitialized(const Dims& shape, DType type) {
@@ -182,10 +189,9 @@ void Engine::make_storage(Node& node, std::shared_ptr<Storage> storage) {
 void Engine::settle(Node& node) {
   if (!node.is(NodeKind::constant) || !node.base() || !node.base()->is(NodeKind::storage)) return;
   const NodeRef base = node.base();
-  if (log_ != nullptr) [[unlikely]] {
-    log_->note(node);
-    node.operands[0] = base;
-  }
+  const bool passing = log_ != nullptr && log_->note(node);
+  if (!passing) pending_.remove(node);
+  node.operands[0] = base;
   node.become_view();
 }
 
@@ -263,7 +269,11 @@ NodeRef Engine::view(const NodeRef& node, const Dims& shape, const Dims& strides
                      std::int64_t offset) {
   const std::lock_guard lock(mutex_);
   settle(*node);
-  if (node->is(NodeKind::constant)) return Node::view_of(node, shape, strides, offset);
+  if (node->is(NodeKind::constant)) {
+    NodeRef view = Node::view_of(node, shape, strides, offset);
+    pending_.add(*view);
+    return view;
+  }
   return Node::view(device_, *this, shape, node->type, node->storage, strides,
                     node->offset + offset);
 }

@@ -55,6 +55,8 @@ class Engine {
                                   std::span<NodeRef> operands);
   /// A number beside a tensor. Recent ones are shared by the expressions that have them.
   [[nodiscard]] NodeRef scalar(DType type, std::uint64_t bits);
+  /// A tensor of one number, given by its lowest bits.
+  [[nodiscard]] NodeRef constant(const Dims& shape, DType type, std::uint64_t bits);
   /// Elements that nobody has written yet.
   [[nodiscard]] NodeRef uninitialized(const Dims& shape, DType type);
   /// Arrays from pageable host memory, converted to `type`, each as a tensor of `shape`. They may

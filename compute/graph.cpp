@@ -58,6 +58,8 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
   refuse_in_capture("capture", "capture one after the other");
   if (!work) throw Error("capture: there is no function to capture");
   const Stream& stream = device_.default_stream();
+  // Whatever somebody may write to between replays, or has written inside, is in memory of its own.
+  evaluate(pending_.held(), kEndConsumer);
   // Before the arena: what it makes ready outlives this graph.
   const bool native = backend_->prepare_capture(stream);
   std::optional<RecordingBackend> recorder;
@@ -145,6 +147,8 @@ void GraphState::replay() {
 }
 
 void GraphState::update(const std::function<void()>& work) {
+  // Also if `work` lets go of the last handle.
+  const std::shared_ptr<GraphState> self = shared_from_this();
   Engine& engine = this->engine();
   const Settled settled(engine);
   const std::lock_guard lock(engine.mutex());
@@ -159,6 +163,7 @@ void GraphState::update(const std::function<void()>& work) {
 std::size_t GraphState::size() {
   Engine& engine = this->engine();
   const std::lock_guard lock(engine.mutex());
+  engine.refuse_in_capture("size", "ask before or after it");
   return captured_.recording->size();
 }
 

@@ -20,7 +20,7 @@ struct Captured {
 
 /// Thread safety: any thread; the engine's mutex guards everything. Invariant: `engine_` is null
 /// once the device has closed, and nothing is held then.
-class GraphState {
+class GraphState : public std::enable_shared_from_this<GraphState> {
  public:
   /// REQUIRES: `captured` has a recording.
   GraphState(Engine& engine, Captured captured);

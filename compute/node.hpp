@@ -175,7 +175,8 @@ class Node {
 
   std::atomic<std::uint32_t> refs_{1};
   Node* next_dropped_ = nullptr;
-  // The engine's list of what is pending, and whether the node is there.
+  // The engine's list of what is pending, which one, and whether the node is there.
+  bool constant_ = false;
   Node* older_ = nullptr;
   Node* newer_ = nullptr;
   std::atomic<bool> pending_{false};

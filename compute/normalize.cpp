@@ -54,7 +54,14 @@ bool is_column(const std::optional<Tensor>& part, const Tensor& x) {
 
 // Else the result would have another shape than x.
 void require_to_broadcast(const char* what, const std::optional<Tensor>& part, const Tensor& x) {
-  if (!part || broadcast_shapes(part->shape(), x.shape()) == x.shape()) return;
+  const auto fits = [&] {
+    try {
+      return broadcast_shapes(part->shape(), x.shape()) == x.shape();
+    } catch (const ShapeError&) {
+      return false;
+    }
+  };
+  if (!part || fits()) return;
   throw ShapeError("layer_norm: " + std::string(what) + " of shape " + to_string(part->shape()) +
                    " does not broadcast to " + to_string(x.shape()));
 }
@@ -100,9 +107,13 @@ Tensor log_softmax(const Tensor& x, int axis) {
 Tensor layer_norm(const Tensor& x, int dimensions, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, double eps) {
   const int rank = static_cast<int>(x.rank());
-  if (dimensions < 1 || dimensions > rank || category_of(x.dtype()) != Category::real) {
+  if (category_of(x.dtype()) != Category::real) {
+    throw ShapeError("layer_norm has no form for " + std::string(to_string(x.dtype())));
+  }
+  if (dimensions < 1 || dimensions > rank) {
     throw ShapeError("layer_norm over the last " + std::to_string(dimensions) + " dimensions of " +
-                     std::string(to_string(x.dtype())) + " " + to_string(x.shape()));
+                     to_string(x.shape()) + ": " +
+                     (rank == 0 ? "there is none" : "1 to " + std::to_string(rank) + " may be"));
   }
   require_to_broadcast("a weight", weight, x);
   require_to_broadcast("a bias", bias, x);

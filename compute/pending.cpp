@@ -55,16 +55,20 @@ bool Writes::touch(const Node& operand) const noexcept {
 
 void Pending::clear() noexcept {
   collect();
-  while (oldest_ != nullptr) unlink(*oldest_);
+  for (const List* const list : {&operations_, &constants_}) {
+    while (list->oldest != nullptr) unlink(*list->oldest);
+  }
 }
 
 void Pending::add(Node& node) noexcept {
   collect();
-  node.older_ = newest_;
+  node.constant_ = node.is(NodeKind::constant);
+  List& list = list_of(node);
+  node.older_ = list.newest;
   node.newer_ = nullptr;
-  (newest_ != nullptr ? newest_->newer_ : oldest_) = &node;
-  newest_ = &node;
-  ++size_;
+  (list.newest != nullptr ? list.newest->newer_ : list.oldest) = &node;
+  list.newest = &node;
+  ++list.size;
   node.pending_.store(true, std::memory_order_relaxed);
 }
 
@@ -73,9 +77,10 @@ void Pending::remove(Node& node) noexcept {
 }
 
 void Pending::unlink(Node& node) noexcept {
-  (node.older_ != nullptr ? node.older_->newer_ : oldest_) = node.newer_;
-  (node.newer_ != nullptr ? node.newer_->older_ : newest_) = node.older_;
-  --size_;
+  List& list = list_of(node);
+  (node.older_ != nullptr ? node.older_->newer_ : list.oldest) = node.newer_;
+  (node.newer_ != nullptr ? node.newer_->older_ : list.newest) = node.older_;
+  --list.size;
   node.pending_.store(false, std::memory_order_release);
 }
 
@@ -98,20 +103,34 @@ void Pending::free_buried() noexcept {
   }
 }
 
-std::vector<NodeRef> Pending::readers(const Writes& writes, const Walk* inside) {
-  collect();
-  std::vector<NodeRef> found;
-  // Each is held meanwhile, so that its operands stay. A node without owners has none left.
-  std::vector<NodeRef> live;
-  live.reserve(size_);
-  for (Node* node = oldest_; node != nullptr; node = node->newer_) {
+// Each is held, so that its operands stay. A node without owners has none left.
+void Pending::take_live(const List& list, std::vector<NodeRef>& live) {
+  live.reserve(live.size() + list.size);
+  for (Node* node = list.oldest; node != nullptr; node = node->newer_) {
     NodeRef held = Node::share_if_alive(*node);
     if (!held) continue;
     node->pending_uses = 0;
     node->reads = false;
     for (const NodeRef& input : node->inputs()) ++input->pending_uses;
+    if (node->is(NodeKind::constant) && node->base()) ++node->base()->pending_uses;
     live.push_back(std::move(held));
   }
+}
+
+std::vector<NodeRef> Pending::held() {
+  collect();
+  std::vector<NodeRef> live;
+  take_live(constants_, live);
+  take_live(operations_, live);
+  std::erase_if(live, [](const NodeRef& node) { return node->owners() <= node->pending_uses + 1; });
+  return live;
+}
+
+std::vector<NodeRef> Pending::readers(const Writes& writes, const Walk* inside) {
+  collect();
+  std::vector<NodeRef> found;
+  std::vector<NodeRef> live;
+  take_live(operations_, live);
   for (const NodeRef& node : live) {
     if (inside != nullptr && inside->contains(*node)) continue;
     if (writes.capture != 0 && node->capture == writes.capture) continue;

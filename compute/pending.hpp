@@ -1,5 +1,6 @@
-// What is pending on one device: every operation that is to be done, so that writing in place finds
-// those that still read what was there before.
+// What has no memory yet on one device: every operation that is to be done, so that writing in
+// place finds those that still read what was there before, and every constant; a capture begins
+// with those of them that somebody holds.
 #pragma once
 
 #include <atomic>
@@ -38,8 +39,8 @@ struct Writes {
   [[nodiscard]] bool touch(const Node& operand) const noexcept;
 };
 
-/// A list through the nodes themselves, older ones first, so that operands come before what is
-/// computed of them. Adding and taking away costs a few stores.
+/// Two lists through the nodes themselves, of operations and of constants, older ones first, so
+/// that operands come before what is computed of them. Adding and taking away costs a few stores.
 ///
 /// Thread safety: the engine's mutex guards it, but for `bury`. Tensors go without that mutex, so a
 /// node that loses its last owner is buried: it stays in the list, without operands, until the next
@@ -50,7 +51,7 @@ class Pending {
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
 
-  /// REQUIRES: an operation that nobody else has yet.
+  /// REQUIRES: no storage, and nobody else has it yet.
   void add(Node& node) noexcept;
   /// If it is there: it is done.
   void remove(Node& node) noexcept;
@@ -62,24 +63,35 @@ class Pending {
   void collect() noexcept {
     if (buried_.load(std::memory_order_relaxed) != nullptr) free_buried();
   }
-  /// How many are there.
+  /// How many operations are there.
   [[nodiscard]] std::size_t size() noexcept {
     collect();
-    return size_;
+    return operations_.size;
   }
 
   /// What has to be evaluated so that nothing outside of the expression that `inside` walked last
   /// reads the memory any more: of each expression the lowest values that somebody holds. Costs a
   /// pass over all that is pending.
   [[nodiscard]] std::vector<NodeRef> readers(const Writes& writes, const Walk* inside);
+  /// Everything that is owned by more than what is pending, constants first. Costs a pass, too.
+  [[nodiscard]] std::vector<NodeRef> held();
 
  private:
+  struct List {
+    Node* oldest = nullptr;
+    Node* newest = nullptr;
+    std::size_t size = 0;
+  };
+  [[nodiscard]] List& list_of(const Node& node) noexcept {
+    return node.constant_ ? constants_ : operations_;
+  }
   void free_buried() noexcept;
   void unlink(Node& node) noexcept;
+  /// Appends those of a list that have an owner, and counts anew what uses them.
+  static void take_live(const List& list, std::vector<NodeRef>& live);
 
-  Node* oldest_ = nullptr;
-  Node* newest_ = nullptr;
-  std::size_t size_ = 0;
+  List operations_;
+  List constants_;
   std::atomic<Node*> buried_{nullptr};
 };
 

@@ -128,10 +128,10 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis) {
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
   if (length <= 0) throw_part("split", x, axis, "pieces of " + std::to_string(length));
   std::vector<Tensor> pieces;
-  for (std::int64_t at = 0; at < extent || pieces.empty(); at += length) {
+  for (std::int64_t at = 0;; at += length) {
     pieces.push_back(part("split", x, axis, at, std::min(length, extent - at), 1));
+    if (length >= extent - at) return pieces;
   }
-  return pieces;
 }
 
 std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> lengths, int axis) {
@@ -172,6 +172,10 @@ Tensor cat(std::span<const Tensor> tensors, int axis) {
       throw ShapeError("cat: " + to_string(first.shape()) + " on " + first.device().id() + " and " +
                        to_string(tensor.shape()) + " on " + tensor.device().id() +
                        " do not fit along axis " + std::to_string(axis));
+    }
+    if (extent > INT64_MAX - shape[d]) {
+      throw ShapeError("cat: the extents along axis " + std::to_string(axis) +
+                       " add up to more than 2^63 - 1");
     }
     shape[d] += extent;
     type = promote(type, tensor.dtype());

@@ -56,7 +56,7 @@ NodeRef reshaped(Engine& engine, const NodeRef& node, const Dims& shape) {
   const std::lock_guard lock(engine.mutex());
   engine.settle(*node);
   if (node->is(compute::NodeKind::constant) && !node->contiguous) {
-    return Node::constant(engine.device(), engine, shape, node->type, node->bits);
+    return engine.constant(shape, node->type, node->bits);
   }
   const NodeRef source =
       node->is(compute::NodeKind::constant) ? node : engine.contiguous(node, compute::kEndConsumer);

@@ -238,6 +238,22 @@ TEST_CASE("there and back again it is the same memory") {
   back = {};
 }
 
+TEST_CASE("arrays that point nowhere, or reach too far, are refused") {
+  const Host host;
+  float data[4] = {1, 2, 3, 4};
+  const auto said = [&](auto* array) {
+    return message_of<ShapeError>([&] { (void)from_dlpack(array, host.device); });
+  };
+  CHECK(contains(said(static_cast<DLManagedTensor*>(nullptr)), "null pointer"));
+  CHECK(contains(said(static_cast<DLManagedTensorVersioned*>(nullptr)), "null pointer"));
+  Versioned nowhere(nullptr, {2}, {1});
+  CHECK(contains(said(&nowhere.managed), "its data is a null pointer"));
+  for (const std::int64_t stride : {INT64_MAX, INT64_MAX / 4, INT64_MIN}) {
+    Versioned far(data, {2, 2}, {stride, 1});
+    CHECK(contains(said(&far.managed), "beyond 2^63 bytes"));
+  }
+}
+
 TEMPLATE_TEST_CASE("elements of every type go there and back", "", double, float, half, bfloat16,
                    std::int64_t, std::int32_t, std::uint8_t, bool) {
   const Host host;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "forebay/compute/graph.hpp"
+#include "forebay/compute/in_place.hpp"
 #include "forebay/compute/math.hpp"
 #include "forebay/compute/shaping.hpp"
 #include "forebay/compute/tensor.hpp"
@@ -92,7 +93,72 @@ inline void check_lazy_before(Device& device) {
   CHECK(out.to_host<float>() == Floats{10, 15, 20});
   assign(x, on(device, {10, 20, 30}));
   graph.replay();
-  CHECK(out.to_host<float>() == Floats{55, 105, 155});  // the graph computes it anew
+  CHECK(out.to_host<float>() == Floats{10, 15, 20});  // it has the value from before the capture
+  assign(lazy, x);
+  graph.replay();
+  CHECK(out.to_host<float>() == Floats{50, 100, 150});
+}
+
+// Whatever a tensor from before a capture was, replays read and write it where it is.
+inline void check_inputs_of_every_kind(Device& device) {
+  const Tensor x = on(device, {1, 2, 3});
+  struct Input {
+    Tensor tensor;
+    Floats before;
+  };
+  const Tensor whole = zeros({2, 3}, device);
+  const std::vector<Input> inputs{
+      {zeros({3}, device), {0, 0, 0}},
+      {x * 2.0F, {2, 4, 6}},
+      {arange(0, 3, 1, device, DType::f32), {0, 1, 2}},
+      {zeros({3}, device) + 1.0F, {1, 1, 1}},
+      {flip(full({3}, 4.0F, device), 0), {4, 4, 4}},
+      {narrow(whole, 0, 1, 1).reshape({3}), {0, 0, 0}},
+      {random_uniform({3}, 7, device), random_uniform({3}, 7, device).to_host<float>()},
+  };
+  for (const Input& input : inputs) {
+    const Tensor& tensor = input.tensor;
+    Tensor out;
+    const Graph graph = capture(device, [&] {
+      out = (tensor + 10.0F).eval();
+      add_(tensor, 1.0F);
+      mul_(narrow(tensor, 0, 0, 1), 2.0F);
+    });
+    CHECK(tensor.to_host<float>() == input.before);
+    Floats now = input.before;
+    for (int replay = 0; replay < 3; ++replay) {
+      if (replay == 2) {
+        now = {10, 20, 30};
+        assign(tensor, on(device, now));
+      }
+      graph.replay();
+      Floats read;
+      for (float& element : now) {
+        read.push_back(element + 10);
+        element += 1;
+      }
+      now[0] *= 2;
+      CHECK(out.to_host<float>() == read);
+      CHECK(tensor.to_host<float>() == now);
+    }
+  }
+  CHECK(narrow(whole, 0, 1, 1).reshape({3}).to_host<float>() == Floats{22, 21, 31});
+  CHECK(narrow(whole, 0, 0, 1).reshape({3}).to_host<float>() == Floats{0, 0, 0});
+}
+
+// The last handle may go inside of its own update.
+inline void check_dropped_by_its_update(Device& device) {
+  const Tensor x = on(device, {1, 2, 3});
+  Graph graph = capture(device, [&] { (x + 1.0F).eval(); });
+  Tensor out;
+  graph.update([&] {
+    CHECK_THROWS_AS(graph.size(), CaptureError);
+    graph = Graph();
+    out = (x + 2.0F).eval();
+  });
+  CHECK_FALSE(graph.defined());
+  CHECK(device.counters().graphs.live == 0);
+  CHECK((x + 3.0F).to_host<float>() == Floats{4, 5, 6});
 }
 
 inline void check_exception(Device& device) {

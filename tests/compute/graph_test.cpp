@@ -14,9 +14,19 @@ TEST_CASE("a graph computes nothing until it is replayed, and then reads what is
   check_replay(host.device);
 }
 
-TEST_CASE("what was lazy before a capture stays lazy and right") {
+TEST_CASE("what was lazy before a capture stays right") {
   const Host host;
   check_lazy_before(host.device);
+}
+
+TEST_CASE("whatever a tensor was before a capture, replays read and write it") {
+  const Host host;
+  check_inputs_of_every_kind(host.device);
+}
+
+TEST_CASE("the last handle of a graph may go inside of its update") {
+  const Host host;
+  check_dropped_by_its_update(host.device);
 }
 
 TEST_CASE("a capture that throws leaves everything as it was") {

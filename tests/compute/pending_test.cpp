@@ -1,5 +1,6 @@
 #include "compute/pending.hpp"
 
+#include <array>
 #include <thread>
 
 #include "forebay/compute/graph.hpp"
@@ -81,11 +82,20 @@ TEST_CASE("the list holds what is pending now") {
   for (int i = 0; i < 1000; ++i) (void)(x * 2.0 + 1.0);
   CHECK(pending(host) == 0);
   Tensor lazy = x * 3.0;
-  const Graph graph = capture(host.device, [&] {
-    lazy.eval();
-    CHECK((x + lazy).node()->is(NodeKind::operation));
-  });
-  CHECK(lazy.node()->is(NodeKind::operation));
+  {
+    const Tensor number = zeros({2}, host.device);
+    const Tensor part = narrow(number, 0, 1, 1);
+    const Tensor above = (x * 4.0 + 1.0) * number;
+    const Graph graph = capture(host.device, [&] {
+      // What is held is in memory.
+      for (const Tensor& held : std::array<Tensor, 4>{lazy, number, part, above}) {
+        CHECK(held.node()->is(NodeKind::storage));
+      }
+      CHECK((x + lazy).node()->is(NodeKind::operation));
+    });
+    CHECK(pending(host) == 0);
+  }
+  lazy = x * 3.0;
   CHECK(pending(host) == 1);
   const Tensor of_it = lazy + 1.0;
   add_(x, 1);

@@ -157,6 +157,18 @@ TEST_CASE("cat and stack") {
   CHECK_THROWS_AS(stack(odd), ShapeError);
 }
 
+TEST_CASE("extents near 2^63 neither wrap in cat nor in split") {
+  const Host host;
+  const Tensor endless = zeros({0, INT64_MAX}, host.device);
+  const std::vector<Tensor> twice{endless, endless};
+  CHECK(contains(message_of<ShapeError>([&] { (void)cat(twice, 1); }), "axis 1 add up"));
+  const std::vector<Tensor> parts = split(endless, INT64_MAX - 1, 1);
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[0].shape() == Dims{0, INT64_MAX - 1});
+  CHECK(parts[1].shape() == Dims{0, 1});
+  CHECK(split(endless, INT64_MAX, 1).size() == 1);
+}
+
 TEST_CASE("ranges") {
   const Host host;
   CHECK(arange(0, 5, 1, host.device, DType::f32).to_host<float>() == V{0, 1, 2, 3, 4});

@@ -16,10 +16,22 @@ TEST_CASE("on a GPU a graph computes nothing until it is replayed, then reads wh
   check_replay(gpu.device);
 }
 
-TEST_CASE("on a GPU what was lazy before a capture stays lazy and right") {
+TEST_CASE("on a GPU what was lazy before a capture stays right") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;
   check_lazy_before(gpu.device);
+}
+
+TEST_CASE("on a GPU whatever a tensor was before a capture, replays read and write it") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  check_inputs_of_every_kind(gpu.device);
+}
+
+TEST_CASE("on a GPU the last handle of a graph may go inside of its update") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  check_dropped_by_its_update(gpu.device);
 }
 
 TEST_CASE("on a GPU a capture that throws leaves everything as it was") {

@@ -75,7 +75,6 @@ TEST_CASE("a graph on a device is replayed by one launch, and holds nothing but 
 TEST_CASE("temporaries of a capture share memory that nobody else gets until the graph goes") {
   FakeCuda cuda;
   constexpr std::int64_t kElements = 1 << 20;
-  const Tensor x = full({kElements}, 0.0F, *cuda.device);
   const Floats ones(kElements, 1.0F);
   const Tensor a = from_host<float>(ones, {kElements}, *cuda.device);
   const Tensor b = empty({kElements}, *cuda.device);

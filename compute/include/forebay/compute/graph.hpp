@@ -22,8 +22,8 @@ class GraphState;
 /// that was made inside the capture holds the latest replay's value. What is freed inside the
 /// capture is used again there; nothing of it is a part of the graph.
 ///
-/// Thread safety: as Tensor. Every call throws ClosedError once the runtime has closed, and
-/// CaptureError inside of a capture.
+/// Thread safety: as Tensor. Every call but `defined` throws ClosedError once the runtime has
+/// closed, and CaptureError inside of a capture.
 class Graph {
  public:
   Graph() = default;
@@ -47,9 +47,10 @@ class Graph {
 };
 
 /// Runs `work`, whose tensors' launches become a graph instead of being done. Nothing is computed
-/// until the first replay: until then, what `work` has evaluated has no value. Expressions from
-/// before the capture stay expressions, which the graph computes anew in each replay. Other threads
-/// that use tensors of the device wait meanwhile.
+/// until the first replay: until then, what `work` has evaluated has no value. Expressions and
+/// constants that somebody holds are computed before the capture begins, so that every tensor from
+/// before it is memory, which replays read and write. Other threads that use tensors of the device
+/// wait meanwhile.
 ///
 /// What needs a value at once cannot be captured and throws CaptureError: item, to_host,
 /// copy_to_host, from_host, Adam's first step for a parameter, replays, another capture. It has

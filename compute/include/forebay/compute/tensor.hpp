@@ -150,7 +150,8 @@ class Tensor {
   [[nodiscard]] Tensor any(const Axes& axes = {}, bool keepdim = false) const;
   [[nodiscard]] Tensor all(const Axes& axes = {}, bool keepdim = false) const;
   /// The mean square distance from the mean, over one element less if `unbiased` (NaN for one
-  /// element then). Two passes, so that a large mean costs no digits. Reals (ShapeError).
+  /// element then). Two passes; the mean is rounded to the tensor's type between them, and the
+  /// square of what that takes away is in the result. Reals (ShapeError).
   [[nodiscard]] Tensor var(const Axes& axes = {}, bool unbiased = true, bool keepdim = false) const;
   /// The square root of the sum of squares. Reals (ShapeError).
   [[nodiscard]] Tensor norm(const Axes& axes = {}, bool keepdim = false) const;
