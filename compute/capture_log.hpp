@@ -12,11 +12,11 @@
 
 namespace forebay::compute {
 
-/// Nothing is computed while a capture lasts, so a lazy node from before it that becomes storage
-/// inside has no value there outside of the graph. It is noted what it was, and it becomes that
-/// again when the capture ends: the graph computes it anew in each replay, and so does everybody
-/// else. Storage from before the capture is kept alive for the graph; what the capture itself
-/// allocates lies in its arena.
+/// Nothing is computed while a capture lasts. What somebody holds and may write to is storage
+/// before it begins; another node from before it that becomes storage inside has no value there
+/// outside of the graph. It is noted what it was, and it becomes that again when the capture ends:
+/// the graph computes it anew in each replay, and so does everybody else. Storage from before the
+/// capture is kept alive for the graph; what the capture itself allocates lies in its arena.
 ///
 /// Thread safety: none; the engine's mutex guards it.
 class CaptureLog {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/strides.hpp"
+
 namespace forebay::compute {
 
 Extent extent_of(const Node& node) noexcept {
@@ -122,7 +124,12 @@ std::vector<NodeRef> Pending::held() {
   std::vector<NodeRef> live;
   take_live(constants_, live);
   take_live(operations_, live);
-  std::erase_if(live, [](const NodeRef& node) { return node->owners() <= node->pending_uses + 1; });
+  std::erase_if(live, [](const NodeRef& node) {
+    // What repeats a number is no target, and follows its base once that is in memory.
+    const bool repeats =
+        node->is(NodeKind::constant) && node->base() && may_overlap(node->shape, node->strides);
+    return repeats || node->owners() <= node->pending_uses + 1;
+  });
   return live;
 }
 

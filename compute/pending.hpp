@@ -73,7 +73,8 @@ class Pending {
   /// reads the memory any more: of each expression the lowest values that somebody holds. Costs a
   /// pass over all that is pending.
   [[nodiscard]] std::vector<NodeRef> readers(const Writes& writes, const Walk* inside);
-  /// Everything that is owned by more than what is pending, constants first. Costs a pass, too.
+  /// Everything that is owned by more than what is pending and may be written to, constants first.
+  /// Costs a pass, too.
   [[nodiscard]] std::vector<NodeRef> held();
 
  private:

@@ -104,6 +104,29 @@ TEST_CASE("the list holds what is pending now") {
   CHECK(pending(host) == 0);
 }
 
+TEST_CASE("a capture begins with what is held and can be written to, with nothing else") {
+  const Host host;
+  const Tensor x = host.f32({1, 2});
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;  // elements that would not fit anywhere
+  const Tensor number = full({}, 3.0F, host.device);
+  const Tensor repeated = number.broadcast_to({kHuge});
+  const Tensor alone = full({}, 2.0F, host.device).broadcast_to({kHuge});
+  const Tensor part = narrow(zeros({kHuge}, host.device), 0, 5, 2);
+  const Tensor deep = ((x + 1.0) * 2.0 - 1.0) / 4.0;
+  const auto allocated = [&] { return host.device.pool().stats().allocations.total; };
+  const std::uint64_t before = allocated();
+  Tensor out;
+  const Graph graph = capture(host.device, [&] {
+    CHECK(allocated() == before + 3);  // number, part, deep
+    out = (narrow(repeated, 0, 7, 2) + narrow(alone, 0, 9, 2) + part).eval();
+  });
+  fill_(number, 10.0F);
+  fill_(part, 100.0F);
+  graph.replay();
+  CHECK(out.to_host<float>() == std::vector<float>{112, 112});
+  CHECK_THROWS_AS(fill_(alone, 1.0F), ShapeError);
+}
+
 TEST_CASE("nodes that go while another thread has the engine are freed by its next call") {
   const Host host;
   const Tensor x = host.f32({1, 2});

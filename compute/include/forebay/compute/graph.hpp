@@ -49,8 +49,8 @@ class Graph {
 /// Runs `work`, whose tensors' launches become a graph instead of being done. Nothing is computed
 /// until the first replay: until then, what `work` has evaluated has no value. Expressions and
 /// constants that somebody holds are computed before the capture begins, so that every tensor from
-/// before it is memory, which replays read and write. Other threads that use tensors of the device
-/// wait meanwhile.
+/// before it that can be written to is memory, which replays read and write. Other threads that use
+/// tensors of the device wait meanwhile.
 ///
 /// What needs a value at once cannot be captured and throws CaptureError: item, to_host,
 /// copy_to_host, from_host, Adam's first step for a parameter, replays, another capture. It has
