@@ -7,6 +7,30 @@
 namespace forebay::compute {
 namespace {
 
+// As who calls it writes it, for messages.
+const char* called(Op op) {
+  switch (op) {
+    case Op::min:
+      return "minimum";
+    case Op::max:
+      return "maximum";
+    case Op::floor_div:
+      return "floor_divide";
+    case Op::bit_not:
+      return "operator~";
+    case Op::bit_and:
+      return "operator&";
+    case Op::bit_or:
+      return "operator|";
+    case Op::bit_xor:
+      return "operator^";
+    case Op::select:
+      return "where";
+    default:
+      return to_string(op);
+  }
+}
+
 // "bool [2, 3] and f32 []", for messages.
 std::string describe(std::span<const Tensor> inputs) {
   std::string text;
@@ -19,7 +43,7 @@ std::string describe(std::span<const Tensor> inputs) {
 
 void require_type(Op op, DType type, std::span<const Tensor> inputs) {
   if (has_type(op, type)) return;
-  throw ShapeError(std::string(to_string(op)) + " has no form for " + std::string(to_string(type)) +
+  throw ShapeError(std::string(called(op)) + " has no form for " + std::string(to_string(type)) +
                    ": " + describe(inputs));
 }
 
@@ -28,15 +52,14 @@ Dims common_shape(Op op, std::span<const Tensor> inputs) {
   Dims shape = inputs[0].shape();
   for (const Tensor& input : inputs.subspan(1)) {
     if (&input.device() != &device) {
-      throw ShapeError(std::string(to_string(op)) + ": one tensor is on " + device.id() +
-                       ", another on " + input.device().id());
+      throw ShapeError(std::string(called(op)) + ": one tensor is on " + device.id() +
+                       ", another on " + input.device().id_beside(device));
     }
     try {
       shape = broadcast_shapes(shape, input.shape());
     } catch (const ShapeError&) {
       // Of three operands it would name a shape that nobody gave.
-      throw ShapeError(std::string(to_string(op)) +
-                       ": shapes do not broadcast: " + describe(inputs));
+      throw ShapeError(std::string(called(op)) + ": shapes do not broadcast: " + describe(inputs));
     }
   }
   return shape;

@@ -84,14 +84,20 @@ Tensor checked_index(const char* name, const Tensor& x, int axis, const Tensor& 
   }
   if (category_of(index.dtype()) != Category::integer || &index.device() != &x.device()) {
     throw ShapeError(std::string(name) + ": the index is " + std::string(to_string(index.dtype())) +
-                     " on " + index.device().id() + ", not integers on " + x.device().id());
+                     " on " + index.device().id_beside(x.device()) + ", not integers on " +
+                     x.device().id());
   }
   const Tensor wide = index.detach().to(DType::i64);
+  if (index.numel() == 0) return wide;
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
-  if (index.numel() != 0 &&
-      logical_or(less(wide, 0), greater_equal(wide, extent)).any().item<bool>()) {
-    throw ShapeError(std::string(name) + ": an index is outside of axis " + std::to_string(axis) +
-                     " of shape " + to_string(x.shape()));
+  const Tensor outside = logical_or(less(wide, 0), greater_equal(wide, extent));
+  if (outside.any().item<bool>()) {
+    const auto first = outside.argmax().item<std::int64_t>();
+    const Tensor number = narrow(wide.reshape({wide.numel()}), 0, first, 1);
+    throw ShapeError(std::string(name) + ": index " + std::to_string(number.item<std::int64_t>()) +
+                     ", element " + std::to_string(first) + " of " + to_string(index.shape()) +
+                     ", is outside of axis " + std::to_string(axis) + " of shape " +
+                     to_string(x.shape()));
   }
   return wide;
 }
@@ -157,11 +163,12 @@ NodeRef compute::positions(Engine& engine, std::int64_t count) {
 }
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
-  axis = compute::checked_axis(axis, x.shape(), "index_select");
-  if (index.rank() != 1) {
+  axis = compute::checked_any_axis(axis, x.shape(), "index_select");
+  if (index.rank() != 1 || (x.rank() == 0 && index.numel() != 1)) {
     throw ShapeError("index_select needs a vector of indices, not " + to_string(index.shape()) +
                      ", for shape " + to_string(x.shape()));
   }
+  if (x.rank() == 0) return index_select(x.reshape({1}), 0, index).reshape({});
   const Tensor wide = checked_index("index_select", x, axis, index);
   Dims shape = x.shape();
   const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
@@ -177,7 +184,7 @@ Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
-  axis = compute::checked_axis(axis, x.shape(), "gather");
+  axis = compute::checked_any_axis(axis, x.shape(), "gather");
   const Dims& shape = index.shape();
   bool fits = shape.size() == x.rank();
   for (std::size_t d = 0; fits && d < shape.size(); ++d) {
@@ -187,6 +194,7 @@ Tensor gather(const Tensor& x, int axis, const Tensor& index) {
     throw ShapeError("gather: an index of " + to_string(shape) + " does not fit shape " +
                      to_string(x.shape()) + " along axis " + std::to_string(axis));
   }
+  if (x.rank() == 0) return gather(x.reshape({1}), 0, index.reshape({1})).reshape({});
   const Tensor wide = checked_index("gather", x, axis, index);
   // The part of x that the other coordinates reach.
   Tensor reached = x.detach();

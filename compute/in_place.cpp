@@ -4,7 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "compute/tensor_access.hpp"
+
 namespace forebay {
+
+using compute::assign_as;
+
 namespace {
 
 // The target's own type is kept only where its category holds the result.
@@ -16,7 +21,7 @@ void write(const char* what, const Tensor& target, Tensor result) {
   }
   // Nobody else holds the result in its own type, so it is never stored in that.
   result = result.to(target.dtype());
-  assign(target, std::move(result));
+  assign_as(what, target, std::move(result));
 }
 
 }  // namespace
@@ -103,20 +108,21 @@ void clamp_(const Tensor& target, const Tensor& low, const Tensor& high) {
 }
 
 void fill_(const Tensor& target, Scalar value) {
-  assign(target, full(target.shape(), value, target.device(), target.dtype()));
+  assign_as("fill_", target, full(target.shape(), value, target.device(), target.dtype()));
 }
 void masked_fill_(const Tensor& target, const Tensor& mask, Scalar value) {
   Tensor number = full({}, value, target.device(), target.dtype());
-  assign(target, where(mask, std::move(number), target.detach()));
+  assign_as("masked_fill_", target, where(mask, std::move(number), target.detach()));
 }
 void copy_(const Tensor& target, const Tensor& value) {
-  assign(target, value.broadcast_to(target.shape()).to(target.dtype()));
+  assign_as("copy_", target, value.broadcast_to(target.shape()).to(target.dtype()));
 }
 void uniform_(const Tensor& target, std::uint64_t key) {
-  assign(target, random_uniform(target.shape(), key, target.device(), target.dtype()));
+  assign_as("uniform_", target,
+            random_uniform(target.shape(), key, target.device(), target.dtype()));
 }
 void normal_(const Tensor& target, std::uint64_t key) {
-  assign(target, random_normal(target.shape(), key, target.device(), target.dtype()));
+  assign_as("normal_", target, random_normal(target.shape(), key, target.device(), target.dtype()));
 }
 
 }  // namespace forebay

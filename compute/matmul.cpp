@@ -86,7 +86,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.dtype() != DType::f32 || b.dtype() != DType::f32) refuse("f32");
   if (&a.device() != &b.device()) {
     throw ShapeError("matmul: one matrix is on " + a.device().id() + ", the other on " +
-                     b.device().id());
+                     b.device().id_beside(a.device()));
   }
   const std::array<Tensor, 2> inputs{a, b};
   Tensor output(multiply(engine, a.node(), b.node()));

@@ -84,7 +84,7 @@ Tensor layer_norm_by_rows(const Tensor& x, const std::optional<Tensor>& weight,
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis) {
-  const std::array<int, 1> axes{compute::checked_reduced_axis(axis, x.shape(), "softmax")};
+  const std::array<int, 1> axes{compute::checked_any_axis(axis, x.shape(), "softmax")};
   if (x.numel() == 0) return empty(x.shape(), x.device(), result_type(x));
   if (by_rows(x, axes[0])) {
     return run_rows(compute::softmax_rows(x.dtype()), x, {scalar_bits(1, x.dtype())});
@@ -95,7 +95,7 @@ Tensor softmax(const Tensor& x, int axis) {
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
-  const std::array<int, 1> axes{compute::checked_reduced_axis(axis, x.shape(), "log_softmax")};
+  const std::array<int, 1> axes{compute::checked_any_axis(axis, x.shape(), "log_softmax")};
   if (x.numel() == 0) return empty(x.shape(), x.device(), result_type(x));
   if (by_rows(x, axes[0])) {
     return run_rows(compute::log_softmax_rows(x.dtype()), x, {});

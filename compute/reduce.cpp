@@ -27,7 +27,7 @@ ReducedDims checked_axes(std::span<const int> axes, const Dims& shape, const cha
   if (axes.empty()) return all;
   ReducedDims dims = 0;
   for (const int given : axes) {
-    const int axis = compute::checked_reduced_axis(given, shape, what);
+    const int axis = compute::checked_any_axis(given, shape, what);
     if (is_reduced(dims, static_cast<std::size_t>(axis))) {
       throw ShapeError(std::string(what) + ": axis " + std::to_string(axis) +
                        " is given twice for shape " + to_string(shape));

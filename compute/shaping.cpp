@@ -81,8 +81,9 @@ std::int64_t steps_between(Real from, Real to, Real by) {
   if (by == 0 || (to != from && (to > from) != (by > 0))) {
     throw ShapeError("arange: the step does not lead from start to end");
   }
-  constexpr Real kMost = 0x1p62;
-  return static_cast<std::int64_t>(std::min(std::ceil((to - from) / by), kMost));
+  const Real count = std::ceil((to - from) / by);
+  if (count > Real{0x1p60}) throw ShapeError("arange: more than 2^60 elements from start to end");
+  return static_cast<std::int64_t>(count);
 }
 
 }  // namespace
@@ -170,8 +171,9 @@ Tensor cat(std::span<const Tensor> tensors, int axis) {
     if (other.size() > d) other[d] = shape[d];
     if (!(other == shape) || &tensor.device() != &first.device()) {
       throw ShapeError("cat: " + to_string(first.shape()) + " on " + first.device().id() + " and " +
-                       to_string(tensor.shape()) + " on " + tensor.device().id() +
-                       " do not fit along axis " + std::to_string(axis));
+                       to_string(tensor.shape()) + " on " +
+                       tensor.device().id_beside(first.device()) + " do not fit along axis " +
+                       std::to_string(axis));
     }
     if (extent > INT64_MAX - shape[d]) {
       throw ShapeError("cat: the extents along axis " + std::to_string(axis) +
@@ -242,7 +244,6 @@ Tensor arange(Scalar start, Scalar end, Scalar step, Device& device, DType type)
   const std::int64_t count = whole(start) && whole(end) && whole(step)
                                  ? steps_between(integer(start), integer(end), integer(step))
                                  : steps_between(real(start), real(end), real(step));
-  (void)checked_numel({count});
   const DType by = whole(start) && whole(step) ? DType::i64 : DType::f64;
   const Tensor index = Tensor(compute::positions(Engine::of(device), count)).to(by);
   return (index * full(Dims(), step, device, by) + full(Dims(), start, device, by)).to(type);

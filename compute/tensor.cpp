@@ -22,9 +22,9 @@ void require_type(const Tensor& tensor, DType wanted) {
 }
 
 // "f32 [2, 3] on host", for messages.
-std::string describe(const Tensor& tensor) {
+std::string describe(const Tensor& tensor, const Device& beside) {
   return std::string(to_string(tensor.dtype())) + " " + to_string(tensor.shape()) + " on " +
-         tensor.device().id();
+         tensor.device().id_beside(beside);
 }
 
 }  // namespace
@@ -134,21 +134,23 @@ Tensor Tensor::detach() const { return Tensor(compute::node_of(*this)); }
 namespace {
 
 // `own_references` to the value end with the caller.
-void checked_assign(const Tensor& target, const Tensor& value, std::uint32_t own_references) {
+void checked_assign(const char* what, const Tensor& target, const Tensor& value,
+                    std::uint32_t own_references) {
   Engine& engine = engine_of(target);
   if (target.shape() != value.shape() || target.dtype() != value.dtype() ||
       &target.device() != &value.device()) {
-    throw ShapeError("assign: a value of " + describe(value) + " does not fit into " +
-                     describe(target));
+    throw ShapeError(std::string(what) + ": a value of " + describe(value, target.device()) +
+                     " does not fit into " + describe(target, target.device()));
   }
   const std::lock_guard lock(engine.mutex());
   if (target.node()->storage != nullptr && target.node()->storage->read_only()) {
-    throw ShapeError("assign: the target " + describe(target) +
+    throw ShapeError(std::string(what) + ": the target " + describe(target, target.device()) +
                      " lies in another library's memory, which is for reading only");
   }
   const compute::Node& node = *target.node();
   if (!node.contiguous && compute::may_overlap(node.shape, node.strides)) {
-    throw ShapeError("assign: elements of the target " + describe(target) +
+    throw ShapeError(std::string(what) + ": elements of the target " +
+                     describe(target, target.device()) +
                      " may share memory, as it is a view with strides " + to_string(node.strides));
   }
   engine.assign(target.node(), value.node(), own_references);
@@ -156,14 +158,20 @@ void checked_assign(const Tensor& target, const Tensor& value, std::uint32_t own
 
 }  // namespace
 
-void assign(const Tensor& target, const Tensor& value) { checked_assign(target, value, 0); }
+void assign(const Tensor& target, const Tensor& value) {
+  checked_assign("assign", target, value, 0);
+}
 
 void assign(const Tensor& target, Tensor&& value) {
+  compute::assign_as("assign", target, std::move(value));
+}
+
+void compute::assign_as(const char* what, const Tensor& target, Tensor&& value) {
   if (&target == &value) return;
   // Without what autograd saved for it.
   const Tensor last(std::move(value).node());
   value = Tensor();
-  checked_assign(target, last, 1);
+  checked_assign(what, target, last, 1);
 }
 
 void compute::will_write(std::span<const Tensor> targets) {

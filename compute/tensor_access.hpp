@@ -35,6 +35,9 @@ inline void record(const ActionRecord& record, Tensor& output) {
   }
 }
 
+/// `assign(target, value)` on behalf of `what`, which errors name.
+void assign_as(const char* what, const Tensor& target, Tensor&& value);
+
 /// `axis` counted from the front. Throws ShapeError naming `what` and the shape.
 [[nodiscard]] inline int checked_axis(int axis, const Dims& shape, const char* what) {
   const int rank = static_cast<int>(shape.size());
@@ -45,8 +48,9 @@ inline void record(const ActionRecord& record, Tensor& output) {
   return axis < 0 ? axis + rank : axis;
 }
 
-/// The same for what is reduced along it, where a tensor without dimensions has an axis 0 too.
-[[nodiscard]] inline int checked_reduced_axis(int axis, const Dims& shape, const char* what) {
+/// The same where a tensor without dimensions counts as one of a single element: what reduces or
+/// picks along an axis, or exchanges axes.
+[[nodiscard]] inline int checked_any_axis(int axis, const Dims& shape, const char* what) {
   if (shape.empty() && (axis == 0 || axis == -1)) return 0;
   return checked_axis(axis, shape, what);
 }

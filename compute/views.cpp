@@ -74,10 +74,11 @@ Tensor Tensor::reshape(const Dims& shape) const {
 
 Tensor Tensor::transpose(int a, int b) const {
   Engine& engine = engine_of(*this);
-  const std::array<int, 2> axes{compute::checked_axis(a, shape(), "transpose"),
-                                compute::checked_axis(b, shape(), "transpose")};
+  const std::array<int, 2> axes{compute::checked_any_axis(a, shape(), "transpose"),
+                                compute::checked_any_axis(b, shape(), "transpose")};
   const auto exchanged = [&](Dims dims) {
-    std::swap(dims[static_cast<std::size_t>(axes[0])], dims[static_cast<std::size_t>(axes[1])]);
+    if (!dims.empty())
+      std::swap(dims[static_cast<std::size_t>(axes[0])], dims[static_cast<std::size_t>(axes[1])]);
     return dims;
   };
   NodeRef node = with_shape(engine, node_, exchanged(shape()),

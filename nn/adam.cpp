@@ -155,7 +155,7 @@ void Adam::State::adopt(std::vector<Tensor> parameters) {
     }
     if (!device_) device_ = parameters[i].device().shared_from_this();
     if (&parameters[i].device() != device_.get()) {
-      throw ShapeError("Adam: " + name + " is on " + parameters[i].device().id() +
+      throw ShapeError("Adam: " + name + " is on " + parameters[i].device().id_beside(*device_) +
                        ", parameter 0 on " + device_->id() + "; all must be on one device");
     }
     if (is_read_only(parameters[i])) {

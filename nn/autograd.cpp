@@ -78,9 +78,9 @@ Tensor seed_for(const Tensor& loss, const Tensor& seed) {
   if (seed.shape() != loss.shape() || seed.dtype() != DType::f32 ||
       &seed.device() != &loss.device()) {
     throw ShapeError("backward: the seed is " + std::string(to_string(seed.dtype())) +
-                     " of shape " + to_string(seed.shape()) + " on " + seed.device().id() +
-                     ", the loss f32 of shape " + to_string(loss.shape()) + " on " +
-                     loss.device().id() + "; they must agree");
+                     " of shape " + to_string(seed.shape()) + " on " +
+                     seed.device().id_beside(loss.device()) + ", the loss f32 of shape " +
+                     to_string(loss.shape()) + " on " + loss.device().id() + "; they must agree");
   }
   return Tensor(seed.node());
 }

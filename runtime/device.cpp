@@ -32,6 +32,10 @@ std::string Device::id() const {
   return id;
 }
 
+std::string Device::id_beside(const Device& other) const {
+  return id() + (this != &other && id() == other.id() ? " of another runtime" : "");
+}
+
 bool Device::forked() const noexcept { return generation_ != process::generation(); }
 
 bool Device::closed() const noexcept {

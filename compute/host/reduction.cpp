@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compute/convert.hpp"
@@ -193,6 +195,15 @@ void add_pieces(const Tiling& t, BlockRun& run, Value value, const Reducer& redu
   }
 }
 
+std::unique_ptr<std::byte[]> scratch(Count bytes) {
+  std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
+  if (memory == nullptr) {
+    const std::string wanted = std::to_string(bytes) + " bytes for the parts of a reduction";
+    throw OutOfMemory("host: out of memory: " + wanted, wanted + " were requested");
+  }
+  return memory;
+}
+
 // Joins `count` lists of `width` states into the first one, by halves.
 void fold(const Reducer& reducer, std::byte* states, Count count, Count width) {
   const std::size_t bytes = width * reducer.state_bytes;
@@ -222,8 +233,7 @@ void reduce(const Program& program, const BlockProgram& compiled, const Binding&
   const bool partial = items_of_group > 1;
   const Count width = Group(t, 0).results(t);  // no group has more
   const std::size_t width_bytes = width * reducer.state_bytes;
-  const auto partials = std::make_unique_for_overwrite<std::byte[]>(
-      partial ? t.groups() * items_of_group * width_bytes : 0);
+  const auto partials = scratch(partial ? t.groups() * items_of_group * width_bytes : 0);
 
   // Overwrites the states.
   const auto finish = [&](const Group& group, std::byte* states) {

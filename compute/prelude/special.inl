@@ -66,8 +66,8 @@ FB_FN double fb_gelu(double x) {
   const double z = bounded * 0.7071067811865476;
   const double tail = 0.5 * (fb_exp_square(bounded, 0.5) * fb_erfcx(z));
   const double far = x > 0.0 ? x * (1.0 - tail) : -bounded * tail;
-  const double half = 0.5 * x;
-  return m < 0.7 || x != x ? half + half * fb_erf_core(x * 0.7071067811865476) : far;
+  const double near = 0.5 * x * (1.0 + fb_erf_core(x * 0.7071067811865476));
+  return m < 0.7 || x != x ? near : far;
 }
 
 FB_SINGLE_1(fb_erf)

@@ -85,7 +85,7 @@ TEST_CASE("devices do not mix") {
   const Host other;
   CHECK(contains(
       message_of<ShapeError>([&] { (void)(of(host, DType::f32) + of(other, DType::f32)); }),
-      "add: one tensor is on"));
+      "add: one tensor is on host, another on host of another runtime"));
 }
 
 TEST_CASE("integers are compared with numbers that their type cannot hold as they are") {
@@ -168,7 +168,7 @@ TEST_CASE("operands that do not broadcast are named as they were given") {
   CHECK(message([&] { return clamp(column, row, odd); }) ==
         "clamp: shapes do not broadcast: f32 [2, 1] and f32 [1, 3] and i32 [4]");
   CHECK(message([&] { return where(odd, row, column); }) ==
-        "select: shapes do not broadcast: i32 [4] and f32 [1, 3] and f32 [2, 1]");
+        "where: shapes do not broadcast: i32 [4] and f32 [1, 3] and f32 [2, 1]");
   CHECK(message([&] { return row + odd; }) ==
         "add: shapes do not broadcast: f32 [1, 3] and i32 [4]");
 }

@@ -47,12 +47,28 @@ TEST_CASE("gather takes an index for each element") {
   CHECK(gather(t, 1, t.argmax(last, true)).to_host<float>() == V{3, 7, 11});
 }
 
+TEST_CASE("a tensor without dimensions is picked from as one element") {
+  const Host host;
+  const Tensor seven = host.f32({7}, {});
+  CHECK(gather(seven, 0, host.i32({0}, {})).shape() == Dims());
+  CHECK(gather(seven, -1, host.i32({0}, {})).to_host<float>() == V{7});
+  CHECK(index_select(seven, 0, host.i32({0})).shape() == Dims());
+  CHECK(index_select(seven, 0, host.i32({0})).item<float>() == 7);
+  CHECK_THROWS_AS(index_select(seven, 0, host.i32({0, 0})), ShapeError);
+  CHECK_THROWS_AS(index_select(seven, 1, host.i32({0})), ShapeError);
+  CHECK_THROWS_AS(gather(seven, 0, host.i32({1}, {})), ShapeError);
+  CHECK_THROWS_AS(gather(seven, 0, host.i32({0}, {1})), ShapeError);
+}
+
 TEST_CASE("indices outside and of other kinds are refused") {
   const Host host;
   const Tensor t = counting(host, {3, 4}).eval();
   CHECK(message_of<ShapeError>([&] {
           (void)index_select(t, 0, host.i32({0, 3}));
-        }) == "index_select: an index is outside of axis 0 of shape [3, 4]");
+        }) == "index_select: index 3, element 1 of [2], is outside of axis 0 of shape [3, 4]");
+  CHECK(message_of<ShapeError>([&] {
+          (void)gather(t, 1, host.i32({0, 1, -1, 9}, {2, 2}));
+        }) == "gather: index -1, element 2 of [2, 2], is outside of axis 1 of shape [3, 4]");
   CHECK_THROWS_AS(index_select(t, 1, host.i32({-1})), ShapeError);
   CHECK_THROWS_AS(index_select(t, 0, host.f32({0})), ShapeError);
   CHECK_THROWS_AS(index_select(t, 0, host.i32({0}, {1, 1})), ShapeError);

@@ -241,6 +241,21 @@ TEST_CASE("edges of functions are those of the C library") {
   CHECK(same(softplus(ends).to_host<double>(), std::vector<double>{0, kInf64, kNan64}));
 }
 
+TEST_CASE("odd functions and those that round keep the sign of zero, in every real type") {
+  const Host host;
+  Tensor (*const keep[])(Tensor) = {&sin,   &tan,  &asin,  &atan,  &sinh,  &tanh,
+                                    &erf,   &gelu, &silu,  &expm1, &log1p, &sqrt,
+                                    &floor, &ceil, &round, &trunc, &sign};
+  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    const Tensor zeros_of_both = host.f32({-0.0F, 0.0F}).to(type).eval();
+    for (std::size_t i = 0; i < std::size(keep); ++i) {
+      INFO(i << " of " << to_string(type));
+      CHECK(same(keep[i](zeros_of_both).to(DType::f64).to_host<double>(),
+                 std::vector<double>{-0.0, 0.0}));
+    }
+  }
+}
+
 TEST_CASE("halves round to the even neighbour") {
   const Host host;
   CHECK(round(host.f32({0.5F, 1.5F, 2.5F, -0.5F, -1.5F, 8388609.0F})).to_host<float>() ==
@@ -393,7 +408,7 @@ TEST_CASE("logic and bits") {
   CHECK((~a).to_host<std::int32_t>() == I{-1, -1, -6, -7});
   CHECK((~full({1}, std::uint8_t{1}, host.device)).item<std::int32_t>() == 254);
   CHECK(message_of<ShapeError>([&] { (void)(b & b); }) ==
-        "bit_and has no form for f32: f32 [4] and f32 [4]");
+        "operator& has no form for f32: f32 [4] and f32 [4]");
 }
 
 TEST_CASE("tests of numbers") {

@@ -191,6 +191,8 @@ TEST_CASE("ranges") {
   }
   const double infinite = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(arange(0, infinite, 1, host.device, DType::f32), ShapeError);
+  CHECK(message_of<ShapeError>([&] { (void)arange(0.0, 1e30, 1.0, host.device, DType::f32); }) ==
+        "arange: more than 2^60 elements from start to end");
   CHECK_THROWS_AS(arange(0.0, 1.0, infinite, host.device, DType::f32), ShapeError);
   CHECK_THROWS_AS(arange(0, 5, -1, host.device, DType::f32), ShapeError);
   CHECK_THROWS_AS(arange(0, std::numeric_limits<double>::quiet_NaN(), 1, host.device, DType::f32),

@@ -168,7 +168,7 @@ inline void check_refused_writes(Device& device) {
   };
   CHECK(message([&] {
           fill_(row.broadcast_to({2, 3}), 7);
-        }) == "assign: elements of the target f32 [2, 3] on " + device.id() +
+        }) == "fill_: elements of the target f32 [2, 3] on " + device.id() +
                   " may share memory, as it is a view with strides [0, 1]");
   CHECK(message([&] {
           add_(row.broadcast_to({2, 3}).transpose(), 1);

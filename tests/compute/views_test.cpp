@@ -50,6 +50,10 @@ TEST_CASE("transposing exchanges two dimensions") {
   CHECK(contains(message_of<ShapeError>([&] { (void)t.transpose(0, 3); }), "[2, 3, 4]"));
   CHECK_THROWS_AS(t.transpose(-4, 0), ShapeError);
   CHECK_THROWS_AS(host.f32({1, 2}).transpose(), ShapeError);
+  // Without dimensions there is one to exchange with itself.
+  CHECK(host.f32({7}, {}).transpose(0, -1).to_host<float>() == std::vector<float>{7});
+  CHECK(host.f32({7}, {}).transpose(0, 0).shape() == Dims());
+  CHECK_THROWS_AS(host.f32({7}, {}).transpose(0, 1), ShapeError);
 }
 
 TEST_CASE("broadcasting repeats without memory") {

@@ -139,6 +139,15 @@ TEST_CASE("more than 2^29 ones sum exactly on the host, as a whole, in rows and 
   CHECK(sum({kCount / 2, 2}, {0}) == std::vector<float>(2, static_cast<float>(kCount / 2)));
 }
 
+TEST_CASE("a sum of more elements than there is memory for their parts says so") {
+  const Host host;
+  const Tensor one = full({}, 1.0F, host.device);
+  CHECK(contains(
+      message_of<OutOfMemory>([&] { one.broadcast_to({std::int64_t{1} << 60}).sum().eval(); }),
+      "bytes for the parts of a reduction"));
+  CHECK(one.item<float>() == 1);
+}
+
 TEST_CASE("a reduction of no dimension copies") {
   host::Threads threads(2);
   const auto result = sums({70'000}, 0, threads);

@@ -56,6 +56,9 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] const DeviceInfo& info() const noexcept { return info_; }
   /// "host", "cuda:0" or "simulated".
   [[nodiscard]] std::string id() const;
+  /// The id, for messages in which `other` stands too: "host of another runtime" where both have
+  /// the same.
+  [[nodiscard]] std::string id_beside(const Device& other) const;
   [[nodiscard]] const Config& config() const noexcept { return config_; }
   [[nodiscard]] DeviceCounters& counters() noexcept { return counters_; }
 
