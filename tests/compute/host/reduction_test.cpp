@@ -1,5 +1,6 @@
 #include "compute/host/reduction.hpp"
 
+#include "compute/convert.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -25,14 +26,13 @@ std::vector<float> sums(const Dims& extents, std::uint8_t reduced, host::Threads
     data.push_back(type == DType::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(i))
                                       : static_cast<std::uint32_t>(i));
   }
-  std::vector<std::uint32_t> out(static_cast<std::size_t>(results), 0xdeadbeef);
+  const DType made = rule_of(op, type).result;
+  std::vector<std::byte> out(static_cast<std::size_t>(results) * size_of(made), std::byte{0xee});
   const Binding binding{
       .extents = extents, .leaves = {data.data()}, .strides = {Dims()}, .reduction = out.data()};
   host::reduce(program, host::BlockProgram(program), binding, threads);
-  std::vector<float> values;
-  for (const std::uint32_t bits : out) {
-    values.push_back(type == DType::f32 ? std::bit_cast<float>(bits) : static_cast<float>(bits));
-  }
+  std::vector<float> values(static_cast<std::size_t>(results));
+  convert(out.data(), made, values.data(), DType::f32, values.size());
   return values;
 }
 
@@ -155,12 +155,12 @@ TEST_CASE("a reduction of no dimension copies") {
   CHECK(sums({1}, 0, threads, ReduceOp::mean) == std::vector<float>{0});
 }
 
-TEST_CASE("means divide at the end, integers wrap") {
+TEST_CASE("means divide at the end, sums of integers are i64") {
   host::Threads threads(2);
   CHECK(sums({3, 4}, 0b10, threads, ReduceOp::mean) == std::vector<float>{1.5F, 5.5F, 9.5F});
   CHECK(sums({3, 4}, 0b11, threads, ReduceOp::mean) == std::vector<float>{5.5F});
   CHECK(sums({100'000}, 1, threads, ReduceOp::sum, DType::i32)[0] ==
-        static_cast<float>(static_cast<std::uint32_t>(100'000ULL * 99'999 / 2)));
+        static_cast<float>(100'000ULL * 99'999 / 2));
   CHECK(sums({50'000, 2}, 0b01, threads, ReduceOp::sum, DType::i32)[0] ==
-        static_cast<float>(static_cast<std::uint32_t>(50'000ULL * 49'999)));
+        static_cast<float>(50'000ULL * 49'999));
 }
