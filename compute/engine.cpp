@@ -109,9 +109,7 @@ NodeRef Engine::scalar(DType type, std::uint64_t bits) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t hash = (bits + static_cast<std::uint64_t>(type)) * 0x9E3779B97F4A7C15ULL;
   NodeRef& recent = scalars_[hash >> 60];
-  // A capture takes back what became of nodes only for its own.
-  if (!recent || !recent->is(NodeKind::constant) || recent->type != type || recent->bits != bits ||
-      recent->capture != capture_number()) {
+  if (!recent || !recent->is(NodeKind::constant) || recent->type != type || recent->bits != bits) {
     recent = Node::constant(device_, *this, Dims(), type, bits);
   }
   return recent;
@@ -179,19 +177,14 @@ void Engine::let_go(std::shared_ptr<void> owner) {
 }
 
 void Engine::make_storage(Node& node, std::shared_ptr<Storage> storage) {
-  // What will be pending again stays in its place.
-  const bool passing = log_ != nullptr && log_->note(node);
-  if (!passing) pending_.remove(node);
+  pending_.remove(node);
   node.become_storage(std::move(storage));
 }
 
 // What is written to a constant from now on is seen by its views, and the other way round.
 void Engine::settle(Node& node) {
   if (!node.is(NodeKind::constant) || !node.base() || !node.base()->is(NodeKind::storage)) return;
-  const NodeRef base = node.base();
-  const bool passing = log_ != nullptr && log_->note(node);
-  if (!passing) pending_.remove(node);
-  node.operands[0] = base;
+  pending_.remove(node);
   node.become_view();
 }
 
@@ -199,9 +192,11 @@ void Engine::evaluate(const NodeRef& node, const End& end) {
   const std::lock_guard lock(mutex_);
   device_.require_open();
   settle(*node);
-  // A view of a constant that nobody else sees is on its own.
-  if (node->is(NodeKind::constant) && node->numel != 0 && node->base() &&
-      node->base()->owners() > 1) {
+  if (node->is(NodeKind::constant) && node->numel != 0 && node->base()) {
+    // Of what nobody else sees no more is stored than is in sight.
+    if (node->base()->owners() == 1) {
+      node->change_base(constant(node->shape_of_base(), node->type, node->bits));
+    }
     evaluate(node->base(), end);
     settle(*node);
   }

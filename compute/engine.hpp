@@ -158,7 +158,7 @@ class Engine {
     if (log_ != nullptr) [[unlikely]]
       log_->keep(node.storage);
   }
-  /// Node::become_storage, known to the capture. REQUIRES: the mutex.
+  /// Node::become_storage, of what is no longer pending. REQUIRES: the mutex.
   void make_storage(Node& node, std::shared_ptr<Storage> storage);
   /// Lets go of what was let go of during a capture. Call it without the mutex, which the other
   /// library's code must not wait under.

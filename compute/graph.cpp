@@ -58,7 +58,7 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
   refuse_in_capture("capture", "capture one after the other");
   if (!work) throw Error("capture: there is no function to capture");
   const Stream& stream = device_.default_stream();
-  // Whatever somebody may write to between replays, or has written inside, is in memory of its own.
+  // Whatever anybody reads or writes, inside or between replays, is memory.
   evaluate(pending_.held(), kEndConsumer);
   // Before the arena: what it makes ready outlives this graph.
   const bool native = backend_->prepare_capture(stream);
@@ -73,6 +73,8 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
     const Capture capture(*this, log, target);
     try {
       work();
+      // What outlives the function has its value by each replay.
+      evaluate(pending_.held(), kEndConsumer);
       captured.kept = log.take_kept();
       captured.written = log.take_written();
       captured.number = log.number();

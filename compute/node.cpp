@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/engine.hpp"
+#include "compute/strides.hpp"
 
 namespace forebay::compute {
 namespace {
@@ -41,13 +42,13 @@ Storage::~Storage() {
 }
 
 Node::Node(NodeKind k, DType t, const Dims& s, Device& d, Engine& e)
-    : kind(k),
-      type(t),
-      shape(s),
-      numel(checked_numel(s)),
-      device(&d),
-      engine(&e),
-      capture(e.capture_number()) {}
+    : kind(k), type(t), shape(s), numel(checked_numel(s)), device(&d), engine(&e) {}
+
+void Node::place(const Dims& by, std::int64_t from) noexcept {
+  strides = by;
+  offset = from;
+  contiguous = is_contiguous(shape, strides);
+}
 
 NodeRef Node::operation(Op op, DType type, const Dims& shape, std::span<NodeRef> operands) {
   const Node& first = *operands.front();
@@ -71,9 +72,7 @@ NodeRef Node::view_of(const NodeRef& base, const Dims& shape, const Dims& stride
                       std::int64_t offset) {
   NodeRef node = constant(*base->device, *base->engine, shape, base->type, base->bits);
   node->operands[0] = base->base() ? base->base() : base;
-  node->strides = strides;
-  node->offset = base->offset + offset;
-  node->contiguous = is_contiguous(shape, strides);
+  node->place(strides, base->offset + offset);
   return node;
 }
 
@@ -81,9 +80,7 @@ NodeRef Node::view(Device& device, Engine& engine, const Dims& shape, DType type
                    std::shared_ptr<Storage> storage, const Dims& strides, std::int64_t offset) {
   NodeRef node(new Node(NodeKind::storage, type, shape, device, engine));
   node->storage = std::move(storage);
-  node->strides = strides;
-  node->offset = offset;
-  node->contiguous = is_contiguous(shape, strides);
+  node->place(strides, offset);
   return node;
 }
 
@@ -118,6 +115,19 @@ void Node::become_storage(std::shared_ptr<Storage> new_storage) noexcept {
   contiguous = true;
   kind = NodeKind::storage;
   for (NodeRef& operand : operands) operand = NodeRef();
+}
+
+Dims Node::shape_of_base() const {
+  Dims result = shape;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (strides[d] == 0) result[d] = 1;
+  }
+  return result;
+}
+
+void Node::change_base(NodeRef base) noexcept {
+  place(broadcast_strides(base->shape, contiguous_strides(base->shape), shape), 0);
+  operands[0] = std::move(base);
 }
 
 void Node::become_view() noexcept {

@@ -76,9 +76,9 @@ enum class NodeKind : std::uint8_t {
 ///
 /// Invariants: 1. the operands of an operation have its shape or are constants; 2. a node changes
 /// once at most, from operation or constant to storage, or from strided to contiguous storage, and
-/// its value never does by that (a capture takes that back, capture_log.hpp); 3. all nodes of an
-/// expression belong to one device; 4. a view of a constant holds that one, which is no view
-/// itself, and shares its storage as soon as either is needed in memory (Engine::evaluate).
+/// its value never does by that; 3. all nodes of an expression belong to one device; 4. a view of a
+/// constant holds that one, which is no view itself, and shares its storage as soon as either is
+/// needed in memory (Engine::evaluate).
 class Node {
  public:
   /// REQUIRES: at least one operand.
@@ -111,6 +111,11 @@ class Node {
   void become_storage(std::shared_ptr<Storage> storage) noexcept;
   /// A constant with a base that is storage becomes a view of it.
   void become_view() noexcept;
+  /// A view of a constant is one of `base` from now on, with elements that are no farther apart
+  /// than they have to be. REQUIRES: a constant of the same number in `shape_of_base`.
+  void change_base(NodeRef base) noexcept;
+  /// The shape that holds each element of a view of a constant once: repeated ones in one place.
+  [[nodiscard]] Dims shape_of_base() const;
 
   /// The address of the first element; REQUIRES: storage.
   [[nodiscard]] void* address() const noexcept {
@@ -147,8 +152,7 @@ class Node {
   Dims strides;
   std::int64_t offset = 0;  ///< of the first element in storage, in elements
   std::array<NodeRef, 3> operands;
-  Weight weight;              ///< of an operation
-  std::uint64_t capture = 0;  ///< inside of which it was made; 0 for none
+  Weight weight;  ///< of an operation
 
   // Scratch of one walk (walk.hpp).
   std::uint64_t mark = 0;
@@ -162,6 +166,8 @@ class Node {
   friend class NodeRef;
   friend class Pending;
   Node(NodeKind k, DType t, const Dims& s, Device& d, Engine& e);
+  /// Where the elements are in storage.
+  void place(const Dims& by, std::int64_t from) noexcept;
   ~Node() = default;
   /// One owner less; whether it was the last. The only owner there is needs no atomic instruction,
   /// unless the engine may find the node and share it: who sees that it no longer may also sees

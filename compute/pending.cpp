@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "compute/strides.hpp"
-
 namespace forebay::compute {
 
 Extent extent_of(const Node& node) noexcept {
@@ -39,8 +37,7 @@ void merge(std::vector<Extent>& extents) {
 bool Writes::touch(const Node& operand) const noexcept {
   switch (operand.kind) {
     case NodeKind::operation:
-      // What was left pending inside of a capture has the value of the latest replay.
-      return capture != 0 && operand.capture == capture;
+      return false;
     case NodeKind::constant:
       // Once it is looked at again it is a view of that storage.
       return operand.base() && operand.base()->is(NodeKind::storage) && touch(*operand.base());
@@ -124,12 +121,7 @@ std::vector<NodeRef> Pending::held() {
   std::vector<NodeRef> live;
   take_live(constants_, live);
   take_live(operations_, live);
-  std::erase_if(live, [](const NodeRef& node) {
-    // What repeats a number is no target, and follows its base once that is in memory.
-    const bool repeats =
-        node->is(NodeKind::constant) && node->base() && may_overlap(node->shape, node->strides);
-    return repeats || node->owners() <= node->pending_uses + 1;
-  });
+  std::erase_if(live, [](const NodeRef& node) { return node->owners() <= node->pending_uses + 1; });
   return live;
 }
 
@@ -140,7 +132,6 @@ std::vector<NodeRef> Pending::readers(const Writes& writes, const Walk* inside) 
   take_live(operations_, live);
   for (const NodeRef& node : live) {
     if (inside != nullptr && inside->contains(*node)) continue;
-    if (writes.capture != 0 && node->capture == writes.capture) continue;
     const std::span<const NodeRef> inputs = node->inputs();
     node->reads = std::any_of(inputs.begin(), inputs.end(), [&](const NodeRef& input) {
       return (input->is(NodeKind::operation) && input->reads) || writes.touch(*input);

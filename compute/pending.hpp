@@ -1,6 +1,6 @@
 // What has no memory yet on one device: every operation that is to be done, so that writing in
-// place finds those that still read what was there before, and every constant; a capture begins
-// with those of them that somebody holds.
+// place finds those that still read what was there before, and every constant. A capture begins and
+// ends by giving memory to those of them that somebody holds.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,7 @@ void merge(std::vector<Extent>& extents);
 /// What is about to be written.
 struct Writes {
   std::span<const Extent> extents;  ///< merged
-  /// All memory of a graph as well, by the number of its capture, but for what was left pending
-  /// inside of that; 0 for none.
+  /// All memory of a graph as well, by the number of its capture; 0 for none.
   std::uint64_t capture = 0;
 
   /// Whether an operation on `operand` reads it, or would.
@@ -73,8 +72,7 @@ class Pending {
   /// reads the memory any more: of each expression the lowest values that somebody holds. Costs a
   /// pass over all that is pending.
   [[nodiscard]] std::vector<NodeRef> readers(const Writes& writes, const Walk* inside);
-  /// Everything that is owned by more than what is pending and may be written to, constants first.
-  /// Costs a pass, too.
+  /// Everything that is owned by more than what is pending, constants first. Costs a pass, too.
   [[nodiscard]] std::vector<NodeRef> held();
 
  private:

@@ -123,8 +123,14 @@ FOREBAY_DTYPES(FOREBAY_DTYPE)
 void* Tensor::data() const {
   Engine& engine = engine_of(*this);
   const std::lock_guard lock(engine.mutex());
-  const NodeRef source = engine.contiguous(node_, compute::kEndRead);
-  if (source.get() != node_.get()) engine.make_storage(*node_, source->storage);
+  engine.evaluate(node_, compute::kEndRead);
+  if (!node_->contiguous) {
+    // Its memory would be the graph's from then on.
+    if (node_->storage->capture != engine.capture_number()) {
+      engine.refuse_in_capture("data of a view with strides", "call it before");
+    }
+    engine.make_storage(*node_, engine.copy(node_, compute::kEndRead)->storage);
+  }
   engine.wrote(*node_);  // by whom it gives the address
   return node_->address();
 }

@@ -80,8 +80,11 @@ inline void check_lazy_before(Device& device) {
   const Graph graph = capture(device, [&] {
     lazy.eval();
     constant.eval();
-    (void)turned.data();
-    (void)column.data();
+    // Theirs would be memory of the graph, and no part of the whole any more.
+    CHECK_THROWS_AS(turned.data(), CaptureError);
+    CHECK_THROWS_AS(column.data(), CaptureError);
+    const Tensor inner = (turned + 1.0F).eval().transpose();
+    CHECK(inner.data() != nullptr);
     out = (lazy * constant).eval();
   });
   // Nothing was computed, and yet everybody reads the right thing.
@@ -144,6 +147,70 @@ inline void check_inputs_of_every_kind(Device& device) {
   }
   CHECK(narrow(whole, 0, 1, 1).reshape({3}).to_host<float>() == Floats{22, 21, 31});
   CHECK(narrow(whole, 0, 0, 1).reshape({3}).to_host<float>() == Floats{0, 0, 0});
+}
+
+// Numbers repeated by broadcast are memory of one row for the graph, too: who writes to the row
+// writes to all of them.
+inline void check_repeated_numbers(Device& device) {
+  const Tensor one = full({}, 1.0F, device);
+  const Tensor shared = one.broadcast_to({3});
+  const Tensor rows = full({3}, 1.0F, device).broadcast_to({2, 3});
+  const Tensor part = narrow(zeros({64}, device), 0, 7, 3).broadcast_to({2, 3});
+  const Tensor x = on(device, {1, 2, 3});
+  Tensor sum, of_rows, of_part, of_number;
+  const Graph graph = capture(device, [&] {
+    add_(one, 1.0F);
+    add_(narrow(rows, 0, 0, 1), 1.0F);
+    add_(narrow(part, 0, 1, 1), x.reshape({1, 3}));
+    CHECK_THROWS_AS(add_(rows, 1.0F), ShapeError);
+    rows.eval();
+    CHECK_THROWS_AS(add_(rows, 1.0F), ShapeError);
+    sum = x + shared;
+    of_rows = rows * 1.0F;
+    of_part = part + 0.0F;
+    of_number = shared.sum() * one;
+  });
+  CHECK(rows.to_host<float>() == Floats(6, 1));
+  CHECK(shared.to_host<float>() == Floats(3, 1));
+  CHECK_THROWS_AS(fill_(rows, 1.0F), ShapeError);
+  for (int replay = 1; replay <= 3; ++replay) {
+    if (replay == 3) fill_(narrow(rows, 0, 1, 1), 10.0F);
+    graph.replay();
+    const auto n = static_cast<float>(replay);
+    CHECK(sum.to_host<float>() == Floats{2 + n, 3 + n, 4 + n});
+    CHECK(shared.to_host<float>() == Floats(3, 1 + n));
+    CHECK(of_number.item() == 3 * (1 + n) * (1 + n));
+    CHECK(of_rows.to_host<float>() == Floats(6, replay == 3 ? 11 : 1 + n));
+    CHECK(of_part.to_host<float>() == Floats{n, 2 * n, 3 * n, n, 2 * n, 3 * n});
+  }
+}
+
+// What the function leaves is computed by each replay, whatever else is captured meanwhile.
+inline void check_left_lazy(Device& device) {
+  const Tensor x = on(device, {1, 2, 3});
+  Tensor loss, twice, number, above;
+  const Graph graph = capture(device, [&] {
+    loss = x.sum() * 0.5F;
+    twice = x * 2.0F;
+    number = zeros({3}, device);
+    add_(number, 1.0F);
+    above = narrow(ones({4}, device), 0, 1, 3);
+  });
+  CHECK(graph.size() >= 3);
+  const Graph other = capture(device, [&] { (x + loss).eval(); });
+  CHECK_THROWS_AS(capture(device, [&] { throw std::out_of_range("out of the work"); }),
+                  std::out_of_range);
+  for (const float f : {1.0F, 2.0F, 5.0F}) {
+    assign(x, on(device, {f, f, f}));
+    graph.replay();
+    CHECK(loss.item() == 1.5F * f);
+    CHECK(twice.to_host<float>() == Floats(3, 2 * f));
+    CHECK(number.to_host<float>() == Floats(3, 1));
+    CHECK(above.to_host<float>() == Floats(3, 1));
+    // A function that runs again makes its numbers anew.
+    fill_(number, 7.0F);
+    fill_(above, 7.0F);
+  }
 }
 
 // The last handle may go inside of its own update.

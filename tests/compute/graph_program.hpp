@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "forebay/compute/graph.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "forebay/compute/tensor.hpp"
 #include "tests/support/catch.hpp"
 
@@ -104,11 +105,36 @@ class GraphProgram {
   }
 
   void add_tensor() {
+    Variable made{Tensor(), nothing()};
+    const std::size_t kind = computes_ && !tensors_.empty() ? pick(4) : 0;
+    if (kind == 0) {
+      Values values{};
+      for (float& value : values) value = static_cast<float>(pick(100));
+      *made.cell = values;
+      made.tensor = from_host<float>(values, {kElements}, device_);
+    } else if (kind == 1) {
+      made = mean_of(tensors_[pick(tensors_.size())], tensors_[pick(tensors_.size())]);
+      *made.cell = sum(*inputs_[0], *inputs_[1]);
+    } else {
+      made = number(kind == 2);
+    }
+    tensors_.push_back(std::move(made));
+  }
+
+  /// A lazy value of two others, whose cells are `inputs_` then.
+  Variable mean_of(const Variable& a, const Variable& b) {
+    inputs_ = {a.cell, b.cell};
+    return {(a.tensor + b.tensor) * 0.5F, nothing()};
+  }
+  /// One number in every element: a constant, or a view of a larger one.
+  Variable number(bool whole) {
+    const auto value = static_cast<float>(pick(100));
     Values values{};
-    for (float& value : values) value = static_cast<float>(pick(100));
-    auto cell = nothing();
-    *cell = values;
-    tensors_.push_back({from_host<float>(values, {kElements}, device_), std::move(cell)});
+    values.fill(value);
+    const std::int64_t extent = whole ? kElements : kElements + 4;
+    Tensor tensor = full({extent}, value, device_);
+    if (!whole) tensor = flip(narrow(tensor, 0, 2, kElements), 0);
+    return {std::move(tensor), std::make_shared<std::optional<Values>>(values)};
   }
 
   void check(const Variable& variable) const {
@@ -132,7 +158,7 @@ class GraphProgram {
     for (std::size_t i = pick(most) + 1; i-- > 0;) {
       const Variable from = variables[pick(variables.size())];
       const Variable other = variables[pick(variables.size())];
-      switch (pick(computes_ ? 5 : 3)) {
+      switch (pick(computes_ ? 7 : 3)) {
         case 0:
           assign(other.tensor, from.tensor);
           calls.emplace_back([to = other.cell, of = from.cell] { *to = *of; });
@@ -150,10 +176,19 @@ class GraphProgram {
                             static_cast<std::ptrdiff_t>(before + pick(variables.size() - before)));
           }
           break;
-        case 3: {
-          Variable made{((from.tensor + other.tensor) * 0.5F).eval(), nothing()};
+        case 3:
+        case 4: {
+          Variable made = mean_of(from, other);
+          if (pick(2) == 0) made.tensor.eval();
           calls.emplace_back(
               [to = made.cell, a = from.cell, b = other.cell] { *to = sum(*a, *b); });
+          variables.push_back(std::move(made));
+          break;
+        }
+        case 5: {
+          Variable made = number(pick(2) == 0);
+          calls.emplace_back([to = made.cell, values = *made.cell] { *to = values; });
+          made.cell->reset();
           variables.push_back(std::move(made));
           break;
         }
@@ -215,6 +250,7 @@ class GraphProgram {
   const bool computes_;
   std::uint64_t made_once_ = 0;
   Variables tensors_;
+  std::array<Cell, 2> inputs_;
   std::vector<Replayed> graphs_;
 };
 

@@ -24,6 +24,16 @@ TEST_CASE("whatever a tensor was before a capture, replays read and write it") {
   check_inputs_of_every_kind(host.device);
 }
 
+TEST_CASE("numbers repeated by broadcast are what replays read and write, too") {
+  const Host host;
+  check_repeated_numbers(host.device);
+}
+
+TEST_CASE("what a function leaves lazy has the latest replay's value") {
+  const Host host;
+  check_left_lazy(host.device);
+}
+
 TEST_CASE("the last handle of a graph may go inside of its update") {
   const Host host;
   check_dropped_by_its_update(host.device);

@@ -28,6 +28,18 @@ TEST_CASE("on a GPU whatever a tensor was before a capture, replays read and wri
   check_inputs_of_every_kind(gpu.device);
 }
 
+TEST_CASE("on a GPU numbers repeated by broadcast are what replays read and write") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  check_repeated_numbers(gpu.device);
+}
+
+TEST_CASE("on a GPU what a function leaves lazy has the latest replay's value") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  check_left_lazy(gpu.device);
+}
+
 TEST_CASE("on a GPU the last handle of a graph may go inside of its update") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;

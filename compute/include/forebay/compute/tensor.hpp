@@ -118,7 +118,8 @@ class Tensor {
   requires is_element<T>
   void copy_to_host(std::span<T> target) const;
 
-  /// The address of the first element in device memory; evaluates. The tensor is contiguous.
+  /// The address of the first element in device memory; evaluates. The tensor is contiguous: a view
+  /// with strides moves to memory of its own (CaptureError where that would be a graph's).
   [[nodiscard]] void* data() const;
 
   /// One extent may be -1: what is left over.
