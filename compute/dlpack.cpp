@@ -127,9 +127,8 @@ Managed* exported(const Tensor& tensor, bool may_be_read_only, std::uint64_t* fl
   return &made.release()->managed;
 }
 
-/// Bytes from the first element in memory to the last, and the first's distance from the address,
-/// which is not 0 where strides are negative.
-/// Throws ShapeError where either is no number of bytes.
+/// Bytes from the address to the end of the last element in memory; negative strides reach to the
+/// other side of it. Throws ShapeError where an element on either side is beyond 2^63 bytes.
 std::size_t span_of(const Dims& shape, const Dims& strides, std::size_t element) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   const auto bytes = static_cast<std::int64_t>(element);
