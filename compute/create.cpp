@@ -9,6 +9,7 @@
 namespace forebay {
 namespace {
 
+using compute::checked_type;
 using compute::Engine;
 using compute::Node;
 using compute::NodeRef;
@@ -23,7 +24,7 @@ void require_elements(std::size_t given, const Dims& shape) {
 }
 
 void require_real(const char* what, DType type) {
-  if (category_of(type) == Category::real) return;
+  if (category_of(checked_type(type)) == Category::real) return;
   throw ShapeError(std::string(what) + " has no form for " + std::string(to_string(type)));
 }
 
@@ -39,13 +40,13 @@ Tensor random(Op op, const Dims& shape, std::uint64_t key, Device& device) {
 }  // namespace
 
 Tensor empty(const Dims& shape, Device& device, DType type) {
-  return Tensor(Engine::of(device).uninitialized(shape, type));
+  return Tensor(Engine::of(device).uninitialized(shape, checked_type(type)));
 }
 
 Tensor full(const Dims& shape, Scalar value, Device& device, DType type) {
   Engine& engine = Engine::of(device);
-  return Tensor(
-      engine.constant(shape, type, compute::fold_cast({value.type(), value.bits()}, type)));
+  const std::uint64_t bits = compute::fold_cast({value.type(), value.bits()}, checked_type(type));
+  return Tensor(engine.constant(shape, type, bits));
 }
 
 template <typename T>
@@ -72,7 +73,7 @@ requires is_element<T> std::vector<Tensor> from_host_many(std::span<const std::s
   }
   std::vector<Tensor> tensors;
   tensors.reserve(data.size());
-  for (NodeRef& node : Engine::of(device).upload(arrays, shape, type)) {
+  for (NodeRef& node : Engine::of(device).upload(arrays, shape, checked_type(type))) {
     tensors.emplace_back(std::move(node));
   }
   return tensors;
@@ -83,7 +84,8 @@ requires is_element<T> Tensor from_host(std::span<const T> data, const Dims& sha
                                         DType type) {
   require_elements(data.size(), shape);
   const Engine::HostArray array{data.data(), dtype_of<T>};
-  return Tensor(std::move(Engine::of(device).upload({&array, 1}, shape, type).front()));
+  return Tensor(
+      std::move(Engine::of(device).upload({&array, 1}, shape, checked_type(type)).front()));
 }
 
 #define FOREBAY_DTYPE(name, T, bytes)                                                              \

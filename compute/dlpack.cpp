@@ -159,6 +159,10 @@ Tensor imported(Managed* array, bool read_only, Device& device) {
                      " dimensions; tensors have at most " + std::to_string(kMaxRank));
   }
   const auto rank = static_cast<std::size_t>(given.ndim);
+  if (rank != 0 && given.shape == nullptr) {
+    throw ShapeError("from_dlpack: the array has " + std::to_string(rank) +
+                     " dimensions, but its shape is a null pointer");
+  }
   const Dims shape(std::span<const std::int64_t>(given.shape, rank));
   const std::int64_t numel = checked_numel(shape);
   const Dims strides = given.strides == nullptr

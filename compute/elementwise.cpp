@@ -65,7 +65,7 @@ Tensor where(Tensor condition, Scalar a, Tensor b) {
 }
 
 Tensor Tensor::to(DType type) const {
-  if (dtype() == type) return *this;
+  if (dtype() == compute::checked_type(type)) return *this;
   Tensor input = *this;
   return compute::apply(compute::cast_to(type), dtype(), {&input, 1});
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "compute/strides.hpp"
 #include "compute/tensor_access.hpp"
 
 namespace forebay {
@@ -111,10 +112,12 @@ void fill_(const Tensor& target, Scalar value) {
   assign_as("fill_", target, full(target.shape(), value, target.device(), target.dtype()));
 }
 void masked_fill_(const Tensor& target, const Tensor& mask, Scalar value) {
+  compute::require_broadcast("masked_fill_: a mask", mask.shape(), target.shape());
   Tensor number = full({}, value, target.device(), target.dtype());
   assign_as("masked_fill_", target, where(mask, std::move(number), target.detach()));
 }
 void copy_(const Tensor& target, const Tensor& value) {
+  compute::require_broadcast("copy_: a value", value.shape(), target.shape());
   assign_as("copy_", target, value.broadcast_to(target.shape()).to(target.dtype()));
 }
 void uniform_(const Tensor& target, std::uint64_t key) {

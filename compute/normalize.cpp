@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compute/row_programs.hpp"
+#include "compute/strides.hpp"
 #include "compute/tensor_access.hpp"
 #include "forebay/compute/math.hpp"
 
@@ -50,20 +51,6 @@ bool is_column(const std::optional<Tensor>& part, const Tensor& x) {
                    (part->dtype() != DType::f64 || x.dtype() == DType::f64) &&
                    &part->device() == &x.device() && part->rank() == 1 &&
                    part->shape()[0] == x.shape()[x.rank() - 1]);
-}
-
-// Else the result would have another shape than x.
-void require_to_broadcast(const char* what, const std::optional<Tensor>& part, const Tensor& x) {
-  const auto fits = [&] {
-    try {
-      return broadcast_shapes(part->shape(), x.shape()) == x.shape();
-    } catch (const ShapeError&) {
-      return false;
-    }
-  };
-  if (!part || fits()) return;
-  throw ShapeError("layer_norm: " + std::string(what) + " of shape " + to_string(part->shape()) +
-                   " does not broadcast to " + to_string(x.shape()));
 }
 
 Tensor layer_norm_by_rows(const Tensor& x, const std::optional<Tensor>& weight,
@@ -113,10 +100,13 @@ Tensor layer_norm(const Tensor& x, int dimensions, const std::optional<Tensor>& 
   if (dimensions < 1 || dimensions > rank) {
     throw ShapeError("layer_norm over the last " + std::to_string(dimensions) + " dimensions of " +
                      to_string(x.shape()) + ": " +
-                     (rank == 0 ? "there is none" : "1 to " + std::to_string(rank) + " may be"));
+                     (rank == 0   ? "there is none"
+                      : rank == 1 ? "one is allowed"
+                                  : "1 to " + std::to_string(rank) + " are allowed"));
   }
-  require_to_broadcast("a weight", weight, x);
-  require_to_broadcast("a bias", bias, x);
+  // Else the result would have another shape than x.
+  if (weight) compute::require_broadcast("layer_norm: a weight", weight->shape(), x.shape());
+  if (bias) compute::require_broadcast("layer_norm: a bias", bias->shape(), x.shape());
   if (dimensions == 1 && x.numel() != 0 && by_rows(x, rank - 1) && is_column(weight, x) &&
       is_column(bias, x)) {
     return layer_norm_by_rows(x, weight, bias, eps);

@@ -20,6 +20,10 @@ void Dims::push_back(std::int64_t value) {
   values_[size_++] = value;
 }
 
+void Axes::throw_axis(const std::string& axis) {
+  throw ShapeError("axis " + axis + " is in no shape");
+}
+
 std::string to_string(const Dims& dims) {
   std::string text = "[";
   for (std::size_t i = 0; i < dims.size(); ++i) {

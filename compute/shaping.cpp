@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iomanip>
+#include <limits>
+#include <sstream>
 
 #include "compute/fold.hpp"
 #include "compute/gather.hpp"
@@ -75,14 +78,18 @@ Tensor cat_by_parts(std::span<const Tensor> tensors, int axis) {
 // one to the other.
 template <typename Real>
 std::int64_t steps_between(Real from, Real to, Real by) {
-  if (!std::isfinite(from) || !std::isfinite(to) || !std::isfinite(by)) {
-    throw ShapeError("arange: start, end and step are not all finite");
-  }
-  if (by == 0 || (to != from && (to > from) != (by > 0))) {
-    throw ShapeError("arange: the step does not lead from start to end");
-  }
+  const auto refuse = [&](const char* why) {
+    std::ostringstream text;
+    text << std::setprecision(std::numeric_limits<Real>::digits10);
+    text << "arange from " << from << " to " << to << " by " << by << ": " << why;
+    throw ShapeError(text.str());
+  };
+  if (!std::isfinite(from) || !std::isfinite(to) || !std::isfinite(by))
+    refuse("not all are finite");
+  if (by == 0) refuse("the step is 0");
+  if (to != from && (to > from) != (by > 0)) refuse("the step leads away from the end");
   const Real count = std::ceil((to - from) / by);
-  if (count > Real{0x1p60}) throw ShapeError("arange: more than 2^60 elements from start to end");
+  if (count > Real{0x1p60}) refuse("more than 2^60 elements");
   return static_cast<std::int64_t>(count);
 }
 
@@ -94,7 +101,8 @@ Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length
   const std::int64_t first = start < 0 ? start + extent : start;
   if (first < 0 || first > extent || length < 0 || length > extent - first) {
     throw_part("narrow", x, axis,
-               std::to_string(length) + " elements from " + std::to_string(start) + " on");
+               "there are no " + std::to_string(length) + " elements from " +
+                   std::to_string(start) + " on");
   }
   return part("narrow", x, axis, first, length, 1);
 }
@@ -102,7 +110,7 @@ Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
   axis = checked_axis(axis, x.shape(), "slice");
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
-  if (step == 0) throw_part("slice", x, axis, "a step of 0");
+  if (step == 0) throw_part("slice", x, axis, "a step of 0 leads nowhere");
   // Where bounds outside go: to either end, or in front of the first element backwards.
   const std::int64_t low = step > 0 ? 0 : -1;
   const std::int64_t high = step > 0 ? extent : extent - 1;
@@ -127,7 +135,8 @@ Tensor flip(const Tensor& x, int axis) {
 std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis) {
   axis = checked_axis(axis, x.shape(), "split");
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
-  if (length <= 0) throw_part("split", x, axis, "pieces of " + std::to_string(length));
+  if (length <= 0)
+    throw_part("split", x, axis, "no pieces of " + std::to_string(length) + " elements");
   std::vector<Tensor> pieces;
   for (std::int64_t at = 0;; at += length) {
     pieces.push_back(part("split", x, axis, at, std::min(length, extent - at), 1));
@@ -244,6 +253,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, Device& device, DType type)
   const std::int64_t count = whole(start) && whole(end) && whole(step)
                                  ? steps_between(integer(start), integer(end), integer(step))
                                  : steps_between(real(start), real(end), real(step));
+  (void)compute::checked_type(type);
   const DType by = whole(start) && whole(step) ? DType::i64 : DType::f64;
   const Tensor index = Tensor(compute::positions(Engine::of(device), count)).to(by);
   return (index * full(Dims(), step, device, by) + full(Dims(), start, device, by)).to(type);

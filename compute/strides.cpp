@@ -14,6 +14,17 @@ Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& targe
   return result;
 }
 
+void require_broadcast(const std::string& what, const Dims& shape, const Dims& target) {
+  bool fits = shape.size() <= target.size();
+  for (std::size_t d = 1; fits && d <= shape.size(); ++d) {
+    const std::int64_t extent = shape[shape.size() - d];
+    fits = extent == 1 || extent == target[target.size() - d];
+  }
+  if (fits) return;
+  throw ShapeError(what + " of shape " + to_string(shape) + " does not broadcast to " +
+                   to_string(target));
+}
+
 bool may_overlap(const Dims& shape, const Dims& strides) {
   struct Step {
     std::uint64_t stride, extent;

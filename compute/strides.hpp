@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "forebay/compute/shape.hpp"
@@ -12,6 +13,10 @@ namespace forebay::compute {
 /// Strides that repeat a tensor of `shape` and `strides` over the dimensions of `target`, to which
 /// it broadcasts.
 [[nodiscard]] Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& target);
+
+/// Throws ShapeError unless a tensor of `shape` can be repeated to `target`: "WHAT of shape [2]
+/// does not broadcast to [3]".
+void require_broadcast(const std::string& what, const Dims& shape, const Dims& target);
 
 /// Whether elements of a view may share memory: false where each stride is longer than all shorter
 /// ones reach together, which holds for every part of a tensor whose own elements are apart.

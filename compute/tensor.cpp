@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 #include "compute/convert.hpp"
 #include "compute/strides.hpp"
@@ -25,6 +27,25 @@ void require_type(const Tensor& tensor, DType wanted) {
 std::string describe(const Tensor& tensor, const Device& beside) {
   return std::string(to_string(tensor.dtype())) + " " + to_string(tensor.shape()) + " on " +
          tensor.device().id_beside(beside);
+}
+
+[[noreturn]] void throw_no_host_memory(const Tensor& tensor) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.numel()) * size_of(tensor.dtype());
+  const std::string wanted =
+      std::to_string(bytes) + " bytes of " + describe(tensor, tensor.device());
+  throw OutOfMemory("to_host: no host memory for the " + wanted, wanted + " were requested");
+}
+
+// What `make` allocates for the tensor's elements.
+template <typename Make>
+auto host_memory(const Tensor& tensor, Make&& make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    throw_no_host_memory(tensor);
+  } catch (const std::length_error&) {
+    throw_no_host_memory(tensor);
+  }
 }
 
 }  // namespace
@@ -103,11 +124,12 @@ const {
   const auto count = static_cast<std::size_t>(numel());
   if constexpr (std::is_same_v<T, bool>) {
     // A vector of bools has no elements in memory.
-    const auto elements = std::make_unique<bool[]>(count);
+    const auto elements = host_memory(*this, [&] { return std::make_unique<bool[]>(count); });
     copy_to_host(std::span(elements.get(), count));
-    return std::vector<bool>(elements.get(), elements.get() + count);
+    return host_memory(*this,
+                       [&] { return std::vector<bool>(elements.get(), elements.get() + count); });
   } else {
-    std::vector<T> elements(count);
+    std::vector<T> elements = host_memory(*this, [&] { return std::vector<T>(count); });
     copy_to_host(std::span(elements));
     return elements;
   }

@@ -17,6 +17,15 @@ namespace forebay::compute {
   return tensor.node();
 }
 
+/// `type` itself. Throws ShapeError for a value that is none of the enumeration.
+inline DType checked_type(DType type) {
+  const auto value = static_cast<std::size_t>(type);
+  if (value > static_cast<std::size_t>(DType::boolean)) {
+    throw ShapeError("the number " + std::to_string(value) + " is no type of elements");
+  }
+  return type;
+}
+
 /// The engine of a tensor's device. Throws ClosedError, ShapeError for no tensor.
 [[nodiscard]] inline Engine& engine_of(const Tensor& tensor) {
   const Node& node = *node_of(tensor);

@@ -88,10 +88,8 @@ Tensor Tensor::transpose(int a, int b) const {
 
 Tensor Tensor::broadcast_to(const Dims& shape) const {
   Engine& engine = engine_of(*this);
-  if (broadcast_shapes(this->shape(), shape) != shape) {
-    throw ShapeError("shape " + to_string(this->shape()) + " does not broadcast to " +
-                     to_string(shape));
-  }
+  (void)checked_numel(shape);
+  compute::require_broadcast("broadcast_to: a tensor", this->shape(), shape);
   NodeRef node = with_shape(engine, node_, shape, [&](const Node& source) {
     return compute::broadcast_strides(source.shape, source.strides, shape);
   });

@@ -2,10 +2,10 @@
 // 2^n for -126 <= n <= 127.
 FB_FN float fb_pow2(int n) { return FB_FLOAT((unsigned)(n + 127) << 23); }
 
-// exp: x = n ln 2 + r in two pieces (Cody and Waite), Cephes' polynomial for |r| <= ln 2 / 2. The
-// bounds give 0 and infinity. Adding 1.5 2^23 leaves the whole number in the lowest bits.
-FB_FN float fb_exp(float x) {
-  const float bounded = FB_LOWER(FB_HIGHER(x, -104.0F), 89.0F);
+// e^x 2^extra: x = n ln 2 + r in two pieces (Cody and Waite), Cephes' polynomial for |r| <= ln 2 / 2.
+// The bounds give 0 and infinity. Adding 1.5 2^23 leaves the whole number in the lowest bits.
+FB_FN float fb_exp_core(float x, int extra) {
+  const float bounded = FB_LOWER(FB_HIGHER(x, -120.0F), 89.0F);
   const float shifted = FB_FMA(bounded, 1.44269504F, 12582912.0F);
   const float n = shifted - 12582912.0F;
   const float r = FB_FMA(n, 2.12194440e-4F, FB_FMA(n, -0.693359375F, bounded));
@@ -15,11 +15,12 @@ FB_FN float fb_exp(float x) {
   p = FB_FMA(p, r, 1.6666665459e-1F);
   p = FB_FMA(p, r, 5.0000001201e-1F);
   const float y = (p * (r * r) + r) + 1.0F;
-  const int whole = (int)(FB_BITS(shifted) - 0x4b400000U);
+  const int whole = (int)(FB_BITS(shifted) - 0x4b400000U) + extra;
   const int half = whole >> 1;
   const float scaled = (y * fb_pow2(half)) * fb_pow2(whole - half);
   return x != x ? x : scaled;
 }
+FB_FN float fb_exp(float x) { return fb_exp_core(x, 0); }
 
 // log: x = m 2^e with m in [sqrt(1/2), sqrt(2)), Cephes' polynomial in m - 1.
 FB_FN float fb_log(float x) {
@@ -86,7 +87,7 @@ FB_FN double fb_scale(double y, double n) {
 
 // e^(x + low) 2^extra for |low| < 2^-15: x = n ln 2 + r in two pieces.
 FB_FN double fb_exp_core(double x, double low, double extra) {
-  const double bounded = x > 712.0 ? 712.0 : (x < -747.0 ? -747.0 : (x != x ? 0.0 : x));
+  const double bounded = x > 712.0 ? 712.0 : (x < -800.0 ? -800.0 : (x != x ? 0.0 : x));
   const double n = fb_nearest(bounded * 1.4426950408889634);
   const double rest = n * 1.90821492927058770002e-10 - (bounded == x ? low : 0.0);
   const double r = (bounded - n * 6.93147180369123816490e-01) - rest;
@@ -221,6 +222,10 @@ FB_FN float fb_tanh(float x) {
   return x != x || x == 0.0F ? x : y;
 }
 
+// e^x 2^64, for what is multiplied before it may become subnormal.
+FB_FN double fb_exp_64(double x) { return fb_exp_core(x, 0.0, 64.0); }
+FB_FN float fb_exp_64(float x) { return fb_exp_core(x, 64); }
+
 // sigmoid(x) = 1 / (1 + e^-x), without overflow; silu(x) = x sigmoid(x), its limit at -inf.
 #define FB_SIGMOID(T, DIV)                                            \
   FB_FN T fb_sigmoid(T x) {                                           \
@@ -228,9 +233,10 @@ FB_FN float fb_tanh(float x) {
     return DIV(x < 0 ? e : (T)1, (T)1 + e);                           \
   }                                                                   \
   FB_FN T fb_silu(T x) {                                              \
-    const T e = fb_exp(x < 0 ? x : -x);                               \
-    const T y = DIV(x < 0 ? x * e : x, (T)1 + e);                     \
-    return x < (T)(-1e4) ? (T)(-0.0) : y;                             \
+    const T scale = (T)5.421010862427522e-20; /* 2^-64 */             \
+    const T e = fb_exp_64(x < 0 ? x : -x);                            \
+    const T y = DIV(x < 0 ? x * e : x, (T)1 + e * scale);             \
+    return x < (T)(-1e4) ? (T)(-0.0) : (x < 0 ? y * scale : y);       \
   }
 #define FB_DIV64(a, b) ((a) / (b))
 FB_SIGMOID(double, FB_DIV64)

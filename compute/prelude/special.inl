@@ -1,10 +1,11 @@
 // The error function and what is made of it. f32 is computed in f64 and rounded once.
 
-// exp(-(x^2) scale) for a scale of 1 or 1/2: the square in two pieces, of which the first is exact.
-FB_FN double fb_exp_square(double x, double scale) {
+// exp(-(x^2) scale) 2^extra for a scale of 1 or 1/2: the square in two pieces, of which the first is
+// exact.
+FB_FN double fb_exp_square(double x, double scale, double extra) {
   const double high = FB_DOUBLE(FB_BITS64(x) & 0xfffffffff8000000ULL);
   const double low = (x - high) * (x + high);
-  return fb_exp_core(-(high * high) * scale, -low * scale, 0.0);
+  return fb_exp_core(-(high * high) * scale, -low * scale, extra);
 }
 // exp(x^2) erfc(x) for x >= 0.4, as a polynomial in (x - 4) / (x + 4) over 1 + 2x, fitted at
 // Chebyshev's points up to 28 (the form is Schonfelder's, Math. Comp. 32, 1978).
@@ -55,7 +56,7 @@ FB_FN double fb_erf_core(double x) {
 FB_FN double fb_erf(double x) {
   const double m = fb_magnitude(x);
   const double bounded = m < 6.0 ? (m > 1.0 ? m : 1.0) : 6.0;
-  const double far = 1.0 - fb_exp_square(bounded, 1.0) * fb_erfcx(bounded);
+  const double far = 1.0 - fb_exp_square(bounded, 1.0, 0.0) * fb_erfcx(bounded);
   const double signed_far = fb_with_sign(far, x);
   return m <= 1.0 || x != x ? fb_erf_core(x) : signed_far;
 }
@@ -64,8 +65,9 @@ FB_FN double fb_gelu(double x) {
   const double m = fb_magnitude(x);
   const double bounded = m < 40.0 ? (m > 0.6 ? m : 0.6) : 40.0;
   const double z = bounded * 0.7071067811865476;
-  const double tail = 0.5 * (fb_exp_square(bounded, 0.5) * fb_erfcx(z));
-  const double far = x > 0.0 ? x * (1.0 - tail) : -bounded * tail;
+  const double scale = 5.421010862427522e-20;  // 2^-64
+  const double tail = 0.5 * (fb_exp_square(bounded, 0.5, 64.0) * fb_erfcx(z));
+  const double far = x > 0.0 ? x * (1.0 - tail * scale) : (-bounded * tail) * scale;
   const double near = 0.5 * x * (1.0 + fb_erf_core(x * 0.7071067811865476));
   return m < 0.7 || x != x ? near : far;
 }

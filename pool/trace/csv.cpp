@@ -14,7 +14,7 @@ std::uint64_t number(const TraceBuilder& builder, std::string_view text, const c
   const auto value = whole<std::uint64_t>(text);
   if (!value) {
     builder.fail(std::string(column) + " is " + quoted(text) +
-                 "; a whole number from 0 on is allowed");
+                 "; a whole number from 0 to 2^64 - 1 is allowed");
   }
   return *value;
 }

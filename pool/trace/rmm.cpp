@@ -94,7 +94,7 @@ void read_line(TraceBuilder& builder, Clock& clock, std::string_view line) {
   const std::uint64_t block = name_of(builder, pointer, "Pointer");
   const auto bytes = whole<std::uint64_t>(size);
   if (!bytes) {
-    builder.fail("Size is " + quoted(size) + "; a whole number from 0 on is allowed");
+    builder.fail("Size is " + quoted(size) + "; a whole number from 0 to 2^64 - 1 is allowed");
   }
   const std::uint64_t on = name_of(builder, stream, "Stream");
   if (action == "allocate failure") {

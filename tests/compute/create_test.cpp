@@ -99,6 +99,26 @@ TEST_CASE("bad shapes are named") {
   CHECK_THROWS_AS(random_uniform({-1}, 1, host.device), ShapeError);
 }
 
+TEST_CASE("a number that is no type is refused by all that take a type") {
+  const Host host;
+  const Tensor x = host.f32({1, 2, 3});
+  const std::vector<float> three{1, 2, 3};
+  for (const int number : {8, 99, 255}) {
+    const auto none = static_cast<DType>(number);
+    for (const std::function<void()>& use : std::vector<std::function<void()>>{
+             [&] { (void)x.to(none); }, [&] { (void)empty({1}, host.device, none); },
+             [&] { (void)full({1}, 1, host.device, none); },
+             [&] { (void)zeros({1}, host.device, none); },
+             [&] { (void)from_host<float>(three, {3}, host.device, none); },
+             [&] { (void)arange(0, 3, 1, host.device, none); },
+             [&] { (void)random_uniform({2}, 1, host.device, none); },
+             [&] { (void)random_normal({2}, 1, host.device, none); }}) {
+      CHECK(message_of<ShapeError>(use) ==
+            "the number " + std::to_string(number) + " is no type of elements");
+    }
+  }
+}
+
 TEST_CASE("random numbers are Philox by index") {
   const Host host;
   // Salmon et al.'s known answers for the counter 0: key 0, and all ones.

@@ -248,6 +248,9 @@ TEST_CASE("arrays that point nowhere, or reach too far, are refused") {
   CHECK(contains(said(static_cast<DLManagedTensorVersioned*>(nullptr)), "null pointer"));
   Versioned nowhere(nullptr, {2}, {1});
   CHECK(contains(said(&nowhere.managed), "its data is a null pointer"));
+  nowhere.managed.dl_tensor.shape = nullptr;
+  CHECK(said(&nowhere.managed) ==
+        "from_dlpack: the array has 1 dimensions, but its shape is a null pointer");
   for (const std::int64_t stride : {INT64_MAX, INT64_MAX / 4, INT64_MIN}) {
     Versioned far(data, {2, 2}, {stride, 1});
     CHECK(contains(said(&far.managed), "beyond 2^63 bytes"));

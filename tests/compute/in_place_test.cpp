@@ -217,7 +217,10 @@ TEST_CASE("what does not fit into the target is refused, and the target stays") 
         }) == "mul_: a value of i32 [2, 2] on host does not fit into i32 [2] on host");
   CHECK(message_of<ShapeError>([&] {
           masked_fill_(whole, host.i32({1, 0, 1}), 3);
-        }) == "where: shapes do not broadcast: i32 [3] and i32 [] and i32 [2]");
+        }) == "masked_fill_: a mask of shape [3] does not broadcast to [2]");
+  CHECK(message_of<ShapeError>([&] {
+          copy_(whole, host.i32({1, 0, 1}));
+        }) == "copy_: a value of shape [3] does not broadcast to [2]");
   const Tensor twice = whole.broadcast_to({3, 2});
   for (const auto& [name, write] : std::vector<std::pair<const char*, std::function<void()>>>{
            {"fill_", [&] { fill_(twice, 3); }},

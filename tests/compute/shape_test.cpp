@@ -41,6 +41,12 @@ TEST_CASE("the number of elements is checked") {
                  "[4294967296, 4294967296, 4294967296]"));
 }
 
+TEST_CASE("one axis that no int holds is named as it is") {
+  CHECK(message_of<ShapeError>([] { (void)Axes(std::int64_t{1} << 40); }) ==
+        "axis 1099511627776 is in no shape");
+  CHECK(std::span<const int>(Axes(-2))[0] == -2);
+}
+
 TEST_CASE("row-major strides") {
   CHECK(contiguous_strides({2, 3, 4}) == Dims{12, 4, 1});
   CHECK(contiguous_strides(Dims()) == Dims());

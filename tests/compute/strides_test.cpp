@@ -45,6 +45,16 @@ TEST_CASE("broadcasting repeats by strides of zero") {
   CHECK(broadcast_strides({2, 3}, {3, 1}, {2, 3}) == Dims{3, 1});
 }
 
+TEST_CASE("what does not broadcast to a shape is named with both") {
+  CHECK_NOTHROW(compute::require_broadcast("x", {3, 1}, {2, 3, 4}));
+  CHECK_NOTHROW(compute::require_broadcast("x", {}, {0}));
+  for (const auto& [shape, target] :
+       std::vector<std::pair<Dims, Dims>>{{{2}, {3}}, {{3, 1}, {3}}, {{2}, {1}}, {{1, 1}, {1}}}) {
+    CHECK(message_of<ShapeError>([&] { compute::require_broadcast("x: it", shape, target); }) ==
+          "x: it of shape " + to_string(shape) + " does not broadcast to " + to_string(target));
+  }
+}
+
 TEST_CASE("elements of a view that may share memory are found, and parts of tensors never are") {
   CHECK(may_overlap({2, 3}, {0, 1}));
   CHECK(may_overlap({3, 2}, {1, 1}));

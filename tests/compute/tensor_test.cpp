@@ -62,6 +62,16 @@ TEST_CASE("elements come back in row-major order and in the tensor's type only")
   CHECK(six == std::vector<float>{1, 2, 3, 4, 5, 6});
 }
 
+TEST_CASE("more elements than the host has memory for are refused") {
+  const Host host;
+  constexpr std::int64_t kHuge = std::int64_t{1} << 58;
+  CHECK(message_of<OutOfMemory>([&] { (void)full({kHuge}, 1.0F, host.device).to_host<float>(); }) ==
+        "to_host: no host memory for the 1152921504606846976 bytes of f32 "
+        "[288230376151711744] on host");
+  CHECK_THROWS_AS((host.f32({1}).broadcast_to({kHuge}).to_host<float>()), OutOfMemory);
+  CHECK_THROWS_AS((full({kHuge}, true, host.device).to_host<bool>()), OutOfMemory);
+}
+
 TEST_CASE("data is contiguous, and stays where it is") {
   const Host host;
   const Tensor t = host.f32({1, 2, 3, 4, 5, 6}, {2, 3});

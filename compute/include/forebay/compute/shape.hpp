@@ -51,15 +51,14 @@ class Dims {
 };
 
 /// Which axes, for the length of a call: `x.sum(1)`, `x.sum({0, -1})` or any array of ints; all of
-/// them without any. Holds no copy of an array.
+/// them without any. Holds no copy of an array. ShapeError for one axis that no int holds.
 class Axes {
  public:
   Axes() noexcept = default;
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Axes(T axis)
-  noexcept
-      : one_(std::in_range<int>(axis) ? static_cast<int>(axis) : std::numeric_limits<int>::max()),
-        axes_(&one_, 1) {}
+  requires(!std::same_as<T, bool>) Axes(T axis) : one_(static_cast<int>(axis)), axes_(&one_, 1) {
+    if (!std::in_range<int>(axis)) throw_axis(std::to_string(axis));
+  }
   Axes(std::initializer_list<int> axes) noexcept : axes_(axes.begin(), axes.size()) {}
   template <std::convertible_to<std::span<const int>> T>
   requires(!std::same_as<T, Axes>) Axes(const T& axes)
@@ -69,6 +68,8 @@ class Axes {
   operator std::span<const int>() const noexcept { return axes_; }
 
  private:
+  [[noreturn]] static void throw_axis(const std::string& axis);
+
   int one_ = 0;
   std::span<const int> axes_;
 };
