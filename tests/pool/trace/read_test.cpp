@@ -30,7 +30,8 @@ TEST_CASE("bad traces get one line each, with the file, the place and what is al
       {csv("1,alloc,1,5,0\n2,alloc,1,5,0\n"),
        "FILE: line 3: alloc of block 1, which is live since line 2; the number of a block is never "
        "used again"},
-      {csv("1,alloc,1,-5,0\n"), "FILE: line 2: size is '-5'; a whole number from 0 to 2^64 - 1 is allowed"},
+      {csv("1,alloc,1,-5,0\n"),
+       "FILE: line 2: size is '-5'; a whole number from 0 to 2^64 - 1 is allowed"},
       {csv("1,alloc,1,5.5,0\n"), "size is '5.5'"},
       {csv("1,alloc,1,99999999999999999999999,0\n"), "size is '99999999999999999999999'"},
       {csv("1,alloc,1,281474976710657,0\n"),
