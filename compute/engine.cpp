@@ -237,7 +237,7 @@ void Engine::evaluate(std::span<const NodeRef> nodes, const End& end) {
       if (!(*next)->is(NodeKind::storage)) roots.push_back(*next);
     }
     if (roots.size() > 1 && lowering_.run({.roots = roots}, limits_, walk_)) launch(end);
-    // What did not fit into one program with the others, or equals another value of it.
+    // What did not fit into one program with the others.
     for (Node* const root : roots) {
       if (!root->is(NodeKind::storage)) evaluate(Node::share(*root), end);
     }

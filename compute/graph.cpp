@@ -1,6 +1,8 @@
 #include "forebay/compute/graph.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "compute/graph_state.hpp"
@@ -67,14 +69,22 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
   Backend& target = native ? *backend_ : *recorder;
   Captured captured;
   captured.memory = std::make_unique<CaptureMemory>(device_);
+  std::vector<NodeRef> left;
   target.begin_capture(stream);
   {
     CaptureLog log(++captures_);
     const Capture capture(*this, log, target);
     try {
       work();
-      // What outlives the function has its value by each replay.
-      evaluate(pending_.held(), kEndConsumer);
+      // What outlives the function has its value by each replay; constants last, which keep theirs
+      // if there is no memory for the others.
+      left = pending_.held();
+      const auto numbers = std::stable_partition(left.begin(), left.end(), [](const NodeRef& node) {
+        return node->is(NodeKind::operation);
+      });
+      evaluate(std::span(left.begin(), numbers), kEndConsumer);
+      left.erase(left.begin(), numbers);
+      evaluate(left, kEndConsumer);
       captured.kept = log.take_kept();
       captured.written = log.take_written();
       captured.number = log.number();
@@ -85,6 +95,11 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
     captured.recording = target.end_capture(stream, earlier);
   }
   captured.memory->end();
+  // Numbers that it left have their value before the first replay, too.
+  for (const NodeRef& node : left) {
+    assign(view(node, node->shape_of_base(), node->strides),
+           Node::constant(device_, *this, node->shape_of_base(), node->type, node->bits), 1);
+  }
   return captured;
 }
 

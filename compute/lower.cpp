@@ -114,8 +114,7 @@ Value Lowering::value_of(const Node& node) const noexcept {
 }
 
 bool Lowering::is_stored(const Node* node) const noexcept {
-  const Output output{value_of(*node)};
-  return std::find(program.outputs.begin(), program.outputs.end(), output) != program.outputs.end();
+  return std::find(stored.begin(), stored.end(), node) != stored.end();
 }
 
 void Lowering::store(Node* node) {

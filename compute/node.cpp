@@ -126,7 +126,9 @@ Dims Node::shape_of_base() const {
 }
 
 void Node::change_base(NodeRef base) noexcept {
+  const bool was_contiguous = contiguous;
   place(broadcast_strides(base->shape, contiguous_strides(base->shape), shape), 0);
+  contiguous = was_contiguous;
   operands[0] = std::move(base);
 }
 

@@ -75,8 +75,8 @@ enum class NodeKind : std::uint8_t {
 /// the node is shared.
 ///
 /// Invariants: 1. the operands of an operation have its shape or are constants; 2. a node changes
-/// once at most, from operation or constant to storage, or from strided to contiguous storage, and
-/// its value never does by that; 3. all nodes of an expression belong to one device; 4. a view of a
+/// from operation or constant to storage, and from strided to contiguous storage, and its value
+/// never does by that; 3. all nodes of an expression belong to one device; 4. a view of a
 /// constant holds that one, which is no view itself, and shares its storage as soon as either is
 /// needed in memory (Engine::evaluate).
 class Node {
@@ -112,9 +112,11 @@ class Node {
   /// A constant with a base that is storage becomes a view of it.
   void become_view() noexcept;
   /// A view of a constant is one of `base` from now on, with elements that are no farther apart
-  /// than they have to be. REQUIRES: a constant of the same number in `shape_of_base`.
+  /// than they have to be. If it was not contiguous it does not count as that, so that what shares
+  /// memory does not depend on what was evaluated. REQUIRES: a constant of the same number in
+  /// `shape_of_base`.
   void change_base(NodeRef base) noexcept;
-  /// The shape that holds each element of a view of a constant once: repeated ones in one place.
+  /// The shape that holds each element of a view once: repeated ones in one place.
   [[nodiscard]] Dims shape_of_base() const;
 
   /// The address of the first element; REQUIRES: storage.

@@ -39,7 +39,7 @@ struct Writes {
 };
 
 /// Two lists through the nodes themselves, of operations and of constants, older ones first, so
-/// that operands come before what is computed of them. Adding and taking away costs a few stores.
+/// that operations come before what is computed of them. Adding and taking away costs a few stores.
 ///
 /// Thread safety: the engine's mutex guards it, but for `bury`. Tensors go without that mutex, so a
 /// node that loses its last owner is buried: it stays in the list, without operands, until the next

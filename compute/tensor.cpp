@@ -149,7 +149,8 @@ void* Tensor::data() const {
   if (!node_->contiguous) {
     // Its memory would be the graph's from then on.
     if (node_->storage->capture != engine.capture_number()) {
-      engine.refuse_in_capture("data of a view with strides", "call it before");
+      engine.refuse_in_capture("data of a view with strides",
+                               "call it before, or reshape the view, which copies it");
     }
     engine.make_storage(*node_, engine.copy(node_, compute::kEndRead)->storage);
   }

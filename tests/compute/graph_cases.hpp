@@ -188,15 +188,19 @@ inline void check_repeated_numbers(Device& device) {
 // What the function leaves is computed by each replay, whatever else is captured meanwhile.
 inline void check_left_lazy(Device& device) {
   const Tensor x = on(device, {1, 2, 3});
-  Tensor loss, twice, number, above;
+  Tensor loss, twice, number, above, rows;
   const Graph graph = capture(device, [&] {
     loss = x.sum() * 0.5F;
     twice = x * 2.0F;
     number = zeros({3}, device);
     add_(number, 1.0F);
     above = narrow(ones({4}, device), 0, 1, 3);
+    rows = full({3, 1}, 3.0F, device).broadcast_to({3, 2});
   });
-  CHECK(graph.size() >= 3);
+  CHECK(graph.size() == 7);  // sum, loss, twice, number, what is added, above, rows
+  // Numbers are what they are, also if nobody replays.
+  CHECK(above.to_host<float>() == Floats(3, 1));
+  CHECK(rows.to_host<float>() == Floats(6, 3));
   const Graph other = capture(device, [&] { (x + loss).eval(); });
   CHECK_THROWS_AS(capture(device, [&] { throw std::out_of_range("out of the work"); }),
                   std::out_of_range);
@@ -207,10 +211,32 @@ inline void check_left_lazy(Device& device) {
     CHECK(twice.to_host<float>() == Floats(3, 2 * f));
     CHECK(number.to_host<float>() == Floats(3, 1));
     CHECK(above.to_host<float>() == Floats(3, 1));
+    CHECK(rows.to_host<float>() == Floats(6, 3));
     // A function that runs again makes its numbers anew.
     fill_(number, 7.0F);
     fill_(above, 7.0F);
+    fill_(narrow(rows, 1, 0, 1), 7.0F);
   }
+}
+
+// Equal numbers share launches as other values of one shape do.
+inline void check_many_numbers(Device& device) {
+  std::vector<Tensor> all(40);
+  const Graph graph = capture(device, [&] {
+    for (Tensor& number : all) number = full({3}, 7.0F, device);
+  });
+  CHECK(graph.size() <= 10);
+  graph.replay();
+  for (const Tensor& number : all) CHECK(number.to_host<float>() == Floats(3, 7));
+  std::vector<Tensor> others;
+  for (const DType type : {DType::f64, DType::f16, DType::u8, DType::boolean}) {
+    for (int i = 0; i < 20; ++i) others.push_back(ones({5}, device, type));
+  }
+  for (int i = 0; i < 10; ++i) others.push_back(others[3]);
+  const std::uint64_t launches = device.counters().fusion.launches;
+  eval(others);
+  CHECK(device.counters().fusion.launches <= launches + 20);
+  for (const Tensor& number : others) CHECK(number.to(DType::f32).to_host<float>() == Floats(5, 1));
 }
 
 // The last handle may go inside of its own update.

@@ -34,6 +34,11 @@ TEST_CASE("what a function leaves lazy has the latest replay's value") {
   check_left_lazy(host.device);
 }
 
+TEST_CASE("equal numbers are stored together") {
+  const Host host;
+  check_many_numbers(host.device);
+}
+
 TEST_CASE("the last handle of a graph may go inside of its update") {
   const Host host;
   check_dropped_by_its_update(host.device);

@@ -108,11 +108,14 @@ TEST_CASE("several roots are outputs of one program") {
   REQUIRE(lower({&x, &y}));
   CHECK(lower.program().outputs.size() == 2);
   CHECK(lower.lowering.stored == std::vector<Node*>{x.node().get(), y.node().get()});
-  // A value is stored once, whoever asks.
+  // A node is stored once, whoever asks; equal numbers are stored for each.
+  REQUIRE(lower({&x, &x, &y}));
+  CHECK(lower.program().outputs.size() == 2);
   const Tensor one = full({2}, 1.0F, host.device);
   const Tensor also_one = ones({2}, host.device);
   REQUIRE(lower({&one, &also_one}));
-  CHECK(lower.program().outputs.size() == 1);
+  CHECK(lower.program().outputs.size() == 2);
+  CHECK(lower.program().scalars.size() == 1);
 }
 
 TEST_CASE("leaves say how they are read") {

@@ -104,7 +104,7 @@ TEST_CASE("the list holds what is pending now") {
   CHECK(pending(host) == 0);
 }
 
-TEST_CASE("a capture begins with what is held, in no more memory than there are elements") {
+TEST_CASE("a capture begins with what is held, repeated numbers in one place") {
   const Host host;
   const Tensor x = host.f32({1, 2});
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;  // elements that would not fit anywhere

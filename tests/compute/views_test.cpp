@@ -1,3 +1,5 @@
+#include "forebay/compute/in_place.hpp"
+#include "forebay/compute/shaping.hpp"
 #include "tests/compute/support.hpp"
 
 using namespace forebay;
@@ -54,6 +56,21 @@ TEST_CASE("transposing exchanges two dimensions") {
   CHECK(host.f32({7}, {}).transpose(0, -1).to_host<float>() == std::vector<float>{7});
   CHECK(host.f32({7}, {}).transpose(0, 0).shape() == Dims());
   CHECK_THROWS_AS(host.f32({7}, {}).transpose(0, 1), ShapeError);
+}
+
+TEST_CASE("whether reshaping shares memory does not depend on what was evaluated") {
+  const Host host;
+  for (const bool evaluated : {false, true}) {
+    for (const bool turned : {false, true}) {
+      const Tensor v = turned ? zeros({2, 3}, host.device).transpose()
+                              : narrow(zeros({3, 4}, host.device), 1, 1, 2);
+      if (evaluated) v.eval();
+      fill_(v.reshape({6}), 5.0F);
+      CHECK(v.to_host<float>() == std::vector<float>(6, 0));
+      fill_(v, 4.0F);
+      CHECK(v.to_host<float>() == std::vector<float>(6, 4));
+    }
+  }
 }
 
 TEST_CASE("broadcasting repeats without memory") {

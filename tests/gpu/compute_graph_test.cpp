@@ -40,6 +40,12 @@ TEST_CASE("on a GPU what a function leaves lazy has the latest replay's value") 
   check_left_lazy(gpu.device);
 }
 
+TEST_CASE("on a GPU equal numbers are stored together") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  check_many_numbers(gpu.device);
+}
+
 TEST_CASE("on a GPU the last handle of a graph may go inside of its update") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;

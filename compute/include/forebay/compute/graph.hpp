@@ -47,17 +47,18 @@ class Graph {
 };
 
 /// Runs `work`, whose tensors' launches become a graph instead of being done. Nothing is computed
-/// until the first replay: until then, tensors that `work` made have no value. Expressions and
-/// constants that somebody holds are computed before the capture begins, so that every tensor from
-/// before it is memory, which replays read and write; and what somebody holds of those that `work`
-/// made is computed by each replay. Other threads that use tensors of the device wait meanwhile.
+/// until the first replay: until then, tensors that `work` made have no value, but for numbers.
+/// Expressions and constants that somebody holds are computed before the capture begins, so that
+/// every tensor from before it is memory, which replays read and write; and what somebody holds of
+/// those that `work` made is computed by each replay. Other threads that use tensors of the device
+/// wait meanwhile.
 ///
 /// What needs a value at once cannot be captured and throws CaptureError: item, to_host,
 /// copy_to_host, from_host, Adam's first step for a parameter, replays, another capture, and data
-/// of a view with strides from before. It has done nothing then, so `work` may catch it and go on.
-/// What `work` throws ends the capture and is thrown here; tensors from before have their values
-/// then, but what `work` itself changed (a gradient that counts as new, a variable) stays changed,
-/// and tensors that it made have no value.
+/// of a view with strides on memory from before. It has done nothing then, so `work` may catch it
+/// and go on. What `work` throws ends the capture and is thrown here; tensors from before have
+/// their values then, but what `work` itself changed (a gradient that counts as new, a variable)
+/// stays changed, and tensors that it made have no value.
 ///
 /// On a device whose backend has no graphs of its own, such as the host, the same calls are kept
 /// and repeated. Throws CaptureError, DriverError, OutOfMemory, ClosedError.

@@ -119,7 +119,8 @@ class Tensor {
   void copy_to_host(std::span<T> target) const;
 
   /// The address of the first element in device memory; evaluates. The tensor is contiguous: a view
-  /// with strides moves to memory of its own (CaptureError where that would be a graph's).
+  /// with strides moves to memory of its own. CaptureError for one inside of a capture, unless its
+  /// elements are memory of that; `reshape` to the same shape copies them.
   [[nodiscard]] void* data() const;
 
   /// One extent may be -1: what is left over.
