@@ -19,9 +19,13 @@ namespace {
 
 template <typename T>
 T as(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  if constexpr (std::is_same_v<T, bool>) {
+    return (bits & 255U) != 0;  // any other byte is no bool
+  } else {
+    T value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
 }
 
 /// Calls `function` with a value-initialised element of the prelude's type.
