@@ -1,8 +1,8 @@
 #include "forebay/compute/graph.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "compute/graph_state.hpp"
@@ -69,21 +69,27 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
   Backend& target = native ? *backend_ : *recorder;
   Captured captured;
   captured.memory = std::make_unique<CaptureMemory>(device_);
-  std::vector<NodeRef> left;
+  // Numbers that the function left have their value before the first replay, too, also where none
+  // comes.
+  std::vector<NodeRef> numbers;
+  const auto fill_numbers = [&] {
+    for (const NodeRef& node : numbers) {
+      if (!node->is(NodeKind::storage)) continue;
+      const Dims once = node->shape_of_base();
+      assign(view(node, once, node->strides),
+             Node::constant(device_, *this, once, node->type, node->bits), 1);
+    }
+  };
   target.begin_capture(stream);
-  {
+  try {
     CaptureLog log(++captures_);
     const Capture capture(*this, log, target);
     try {
       work();
-      // What outlives the function has its value by each replay; constants last, which keep theirs
-      // if there is no memory for the others.
-      left = pending_.held();
-      const auto numbers = std::stable_partition(left.begin(), left.end(), [](const NodeRef& node) {
-        return node->is(NodeKind::operation);
-      });
-      evaluate(std::span(left.begin(), numbers), kEndConsumer);
-      left.erase(left.begin(), numbers);
+      // What outlives the function has its value by each replay.
+      const std::vector<NodeRef> left = pending_.held();
+      std::copy_if(left.begin(), left.end(), std::back_inserter(numbers),
+                   [](const NodeRef& node) { return node->is(NodeKind::constant); });
       evaluate(left, kEndConsumer);
       captured.kept = log.take_kept();
       captured.written = log.take_written();
@@ -93,13 +99,12 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
       throw;
     }
     captured.recording = target.end_capture(stream, earlier);
+  } catch (...) {
+    fill_numbers();
+    throw;
   }
   captured.memory->end();
-  // Numbers that it left have their value before the first replay, too.
-  for (const NodeRef& node : left) {
-    assign(view(node, node->shape_of_base(), node->strides),
-           Node::constant(device_, *this, node->shape_of_base(), node->type, node->bits), 1);
-  }
+  fill_numbers();
   return captured;
 }
 

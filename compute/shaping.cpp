@@ -84,8 +84,9 @@ std::int64_t steps_between(Real from, Real to, Real by) {
     text << "arange from " << from << " to " << to << " by " << by << ": " << why;
     throw ShapeError(text.str());
   };
-  if (!std::isfinite(from) || !std::isfinite(to) || !std::isfinite(by))
+  if (!std::isfinite(from) || !std::isfinite(to) || !std::isfinite(by)) {
     refuse("not all are finite");
+  }
   if (by == 0) refuse("the step is 0");
   if (to != from && (to > from) != (by > 0)) refuse("the step leads away from the end");
   const Real count = std::ceil((to - from) / by);
@@ -135,8 +136,9 @@ Tensor flip(const Tensor& x, int axis) {
 std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis) {
   axis = checked_axis(axis, x.shape(), "split");
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
-  if (length <= 0)
+  if (length <= 0) {
     throw_part("split", x, axis, "no pieces of " + std::to_string(length) + " elements");
+  }
   std::vector<Tensor> pieces;
   for (std::int64_t at = 0;; at += length) {
     pieces.push_back(part("split", x, axis, at, std::min(length, extent - at), 1));

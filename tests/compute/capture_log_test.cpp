@@ -1,5 +1,7 @@
 #include "compute/capture_log.hpp"
 
+#include <algorithm>
+
 #include "tests/compute/support.hpp"
 
 using namespace forebay;

@@ -85,6 +85,7 @@ inline void check_lazy_before(Device& device) {
     CHECK_THROWS_AS(column.data(), CaptureError);
     const Tensor inner = (turned + 1.0F).eval().transpose();
     CHECK(inner.data() != nullptr);
+    CHECK(turned.reshape(turned.shape()).data() != nullptr);
     out = (lazy * constant).eval();
   });
   // Nothing was computed, and yet everybody reads the right thing.

@@ -113,18 +113,19 @@ class GraphProgram {
       *made.cell = values;
       made.tensor = from_host<float>(values, {kElements}, device_);
     } else if (kind == 1) {
-      made = mean_of(tensors_[pick(tensors_.size())], tensors_[pick(tensors_.size())]);
-      *made.cell = sum(*inputs_[0], *inputs_[1]);
+      const Variable& a = tensors_[pick(tensors_.size())];
+      const Variable& b = tensors_[pick(tensors_.size())];
+      made.tensor = mean_of(a, b);
+      *made.cell = sum(*a.cell, *b.cell);
     } else {
       made = number(kind == 2);
     }
     tensors_.push_back(std::move(made));
   }
 
-  /// A lazy value of two others, whose cells are `inputs_` then.
-  Variable mean_of(const Variable& a, const Variable& b) {
-    inputs_ = {a.cell, b.cell};
-    return {(a.tensor + b.tensor) * 0.5F, nothing()};
+  /// Lazy; `sum` is what it means to the cells.
+  static Tensor mean_of(const Variable& a, const Variable& b) {
+    return (a.tensor + b.tensor) * 0.5F;
   }
   /// One number in every element: a constant, or a view of a larger one.
   Variable number(bool whole) {
@@ -178,7 +179,7 @@ class GraphProgram {
           break;
         case 3:
         case 4: {
-          Variable made = mean_of(from, other);
+          Variable made{mean_of(from, other), nothing()};
           if (pick(2) == 0) made.tensor.eval();
           calls.emplace_back(
               [to = made.cell, a = from.cell, b = other.cell] { *to = sum(*a, *b); });
@@ -250,7 +251,6 @@ class GraphProgram {
   const bool computes_;
   std::uint64_t made_once_ = 0;
   Variables tensors_;
-  std::array<Cell, 2> inputs_;
   std::vector<Replayed> graphs_;
 };
 

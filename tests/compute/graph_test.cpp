@@ -39,6 +39,29 @@ TEST_CASE("equal numbers are stored together") {
   check_many_numbers(host.device);
 }
 
+TEST_CASE("numbers that a function leaves keep their value if there is no memory for the rest") {
+  const Host host;
+  const Tensor x = host.f32({1});
+  constexpr std::int64_t kHuge = std::int64_t{1} << 45;
+  for (const bool constant : {false, true}) {
+    Tensor first, huge, last;
+    const auto work = [&] {
+      first = full({3}, 7.0F, host.device);
+      huge = constant ? zeros({kHuge}, host.device) : x.broadcast_to({kHuge}) + 1.0F;
+      last = flip(narrow(full({5}, 7.0F, host.device), 0, 1, 3), 0);
+    };
+    Graph graph = capture(host.device, [&] { (x + 1.0F).eval(); });
+    CHECK_THROWS_AS(capture(host.device, work), OutOfMemory);
+    CHECK(first.to_host<float>() == Floats(3, 7));
+    CHECK(last.to_host<float>() == Floats(3, 7));
+    CHECK_THROWS_AS(graph.update(work), OutOfMemory);
+    CHECK(first.to_host<float>() == Floats(3, 7));
+    CHECK(last.to_host<float>() == Floats(3, 7));
+    graph.replay();
+    CHECK((x + 1.0F).item() == 2);
+  }
+}
+
 TEST_CASE("the last handle of a graph may go inside of its update") {
   const Host host;
   check_dropped_by_its_update(host.device);

@@ -49,7 +49,8 @@ class Graph {
 /// Runs `work`, whose tensors' launches become a graph instead of being done. Nothing is computed
 /// until the first replay: until then, tensors that `work` made have no value, but for numbers.
 /// Expressions and constants that somebody holds are computed before the capture begins, so that
-/// every tensor from before it is memory, which replays read and write; and what somebody holds of
+/// every tensor from before it is memory, which replays read and write (OutOfMemory where that does
+/// not fit, as `zeros` of any shape takes none before); and what somebody holds of
 /// those that `work` made is computed by each replay. Other threads that use tensors of the device
 /// wait meanwhile.
 ///
