@@ -35,7 +35,8 @@ struct Captured;
 /// what they were.
 class Engine {
  public:
-  /// The device's engine, made at first use. Throws ClosedError.
+  /// The device's engine, made when a Runtime opens the device, or else at first use. Throws
+  /// ClosedError, and what the backend's factory throws.
   [[nodiscard]] static Engine& of(Device& device);
 
   Engine(Device& device, std::unique_ptr<Backend> backend);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "compute/graph_state.hpp"
@@ -213,6 +214,16 @@ Graph capture(Device& device, const std::function<void()>& work) {
   auto state = std::make_shared<compute::GraphState>(engine, std::move(captured));
   device.counters().graphs.captured.fetch_add(1, std::memory_order_relaxed);
   return Graph(std::move(state));
+}
+
+Graph capture(const Stream& stream, const std::function<void()>& work) {
+  const std::shared_ptr<Device> device = stream.device();
+  if (device == nullptr) throw ClosedError("capture on a stream without a device");
+  if (const Stream& own = device->default_stream(); stream.id() != own.id()) {
+    throw CaptureError("capture on stream " + std::to_string(stream.id()) + " of " + device->id() +
+                       ": tensors work on its default_stream, " + std::to_string(own.id()));
+  }
+  return capture(*device, work);
 }
 
 bool capturing(Device& device) {

@@ -30,6 +30,19 @@ struct Registry {
   }
 };
 
+BackendFactory factory_of(DeviceKind kind) {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.mutex);
+  return registry.factories.at(static_cast<std::size_t>(kind));
+}
+
+/// A device that is opened gets its backend at once, which loads its kernels, so that neither a
+/// first tensor nor a capture pays for it.
+void make_engine(Device& device) {
+  if (factory_of(device.info().kind) != nullptr) (void)Engine::of(device);
+}
+[[maybe_unused]] const bool kToldOfDevices = (when_opened(&make_engine), true);
+
 }  // namespace
 
 BackendFactory register_backend(DeviceKind kind, BackendFactory factory) {
@@ -39,12 +52,7 @@ BackendFactory register_backend(DeviceKind kind, BackendFactory factory) {
 }
 
 std::unique_ptr<Backend> make_backend(Device& device) {
-  Registry& registry = Registry::instance();
-  BackendFactory factory = nullptr;
-  {
-    const std::lock_guard lock(registry.mutex);
-    factory = registry.factories.at(static_cast<std::size_t>(device.info().kind));
-  }
+  const BackendFactory factory = factory_of(device.info().kind);
   std::unique_ptr<Backend> backend = factory != nullptr ? factory(device) : nullptr;
   if (backend == nullptr) throw DeviceError("no compute backend is registered for " + device.id());
   return backend;

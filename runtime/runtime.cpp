@@ -9,6 +9,7 @@
 #include "runtime/cuda/cuda_platform.hpp"
 #include "runtime/host/host_device.hpp"
 #include "runtime/host/host_memory.hpp"
+#include "runtime/opening.hpp"
 #include "runtime/process.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/size_text.hpp"
@@ -131,7 +132,9 @@ Device& Runtime::Impl::device(std::string_view id) {
   if (device == nullptr) {
     try {
       device = open(resolved);
+      opening::tell(*device);
     } catch (...) {
+      if (device != nullptr) device->close();
       devices_.erase(resolved);
       throw;
     }

@@ -56,9 +56,10 @@ bool interprets([[maybe_unused]] const Config& config) {
 /// A stream of the device; a created one ends with its last handle.
 class CudaDevice::StreamState final : public Stream::State {
  public:
-  StreamState(std::weak_ptr<CudaDevice> device, pool::StreamId stream_id, CUstream stream,
+  StreamState(std::weak_ptr<Device> of, pool::StreamId stream_id, CUstream stream,
               bool ends_with_handle)
-      : device_(std::move(device)), ends_with_handle_(ends_with_handle) {
+      : ends_with_handle_(ends_with_handle) {
+    device = std::move(of);
     id = stream_id;
     native = stream;
   }
@@ -67,23 +68,26 @@ class CudaDevice::StreamState final : public Stream::State {
     if (!ends_with_handle_) {
       return;
     }
-    if (const auto device = device_.lock()) {
-      device->end_stream(id);
+    if (const auto alive = lock()) {
+      alive->end_stream(id);
     }
   }
 
   void synchronize() const override {
-    const auto device = device_.lock();
-    if (device == nullptr) {
+    const auto alive = lock();
+    if (alive == nullptr) {
       throw ClosedError("the device of this stream was closed");
     }
-    device->make_current();
-    check(device->api(), device->api().cuStreamSynchronize(static_cast<CUstream>(native)),
+    alive->make_current();
+    check(alive->api(), alive->api().cuStreamSynchronize(static_cast<CUstream>(native)),
           "cuStreamSynchronize");
   }
 
  private:
-  std::weak_ptr<CudaDevice> device_;
+  [[nodiscard]] std::shared_ptr<CudaDevice> lock() const noexcept {
+    return std::static_pointer_cast<CudaDevice>(device.lock());
+  }
+
   bool ends_with_handle_;
 };
 
@@ -199,9 +203,8 @@ Stream CudaDevice::make_stream(bool ends_with_handle) {
   }
   timeline_->add(stream_id, stream);
   pinned_timeline_->add(stream_id, stream);
-  auto self = std::static_pointer_cast<CudaDevice>(shared_from_this());
   return Stream(
-      std::make_shared<StreamState>(std::move(self), stream_id, stream, ends_with_handle));
+      std::make_shared<StreamState>(weak_from_this(), stream_id, stream, ends_with_handle));
 }
 
 void CudaDevice::end_stream(pool::StreamId id) noexcept {

@@ -13,23 +13,22 @@ namespace {
 /// A stream of the host. When the last handle of a created one is gone, the pool forgets it.
 class HostStream final : public Stream::State {
  public:
-  HostStream(std::weak_ptr<HostDevice> device, pool::StreamId stream, bool retires)
-      : device_(std::move(device)), retires_(retires) {
+  HostStream(std::weak_ptr<Device> of, pool::StreamId stream, bool retires) : retires_(retires) {
+    device = std::move(of);
     id = stream;
   }
   ~HostStream() override {
     if (!retires_) return;
-    const auto device = device_.lock();
-    if (device != nullptr && !device->closed()) device->pool().retire_stream(id);
+    const auto alive = device.lock();
+    if (alive != nullptr && !alive->closed()) alive->pool().retire_stream(id);
   }
   void synchronize() const override {
-    const auto device = device_.lock();
-    if (device == nullptr) throw ClosedError("the device host was closed");
-    device->synchronize();
+    const auto alive = device.lock();
+    if (alive == nullptr) throw ClosedError("the device host was closed");
+    alive->synchronize();
   }
 
  private:
-  std::weak_ptr<HostDevice> device_;
   bool retires_;
 };
 
@@ -63,8 +62,7 @@ HostDevice::HostDevice(DeviceInfo info, Config config)
 HostDevice::~HostDevice() { close(); }
 
 Stream HostDevice::make_stream(bool retires) {
-  auto self = std::static_pointer_cast<HostDevice>(shared_from_this());
-  return Stream(std::make_shared<HostStream>(std::move(self), timeline_->add_stream(), retires));
+  return Stream(std::make_shared<HostStream>(weak_from_this(), timeline_->add_stream(), retires));
 }
 
 Stream HostDevice::create_stream() {

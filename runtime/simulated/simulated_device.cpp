@@ -13,7 +13,10 @@ namespace {
 constexpr std::size_t kTotalBytes = 150'754'820'096;
 
 struct SimulatedStream final : Stream::State {
-  explicit SimulatedStream(pool::StreamId stream) { id = stream; }
+  SimulatedStream(std::weak_ptr<Device> of, pool::StreamId stream) {
+    device = std::move(of);
+    id = stream;
+  }
 };
 
 DeviceInfo describe(const Config& config) {
@@ -48,7 +51,7 @@ SimulatedDevice::~SimulatedDevice() { close(); }
 
 Stream SimulatedDevice::create_stream() {
   require_open();
-  return Stream(std::make_shared<SimulatedStream>(timeline_->add_stream()));
+  return Stream(std::make_shared<SimulatedStream>(weak_from_this(), timeline_->add_stream()));
 }
 
 void SimulatedDevice::synchronize() { require_open(); }

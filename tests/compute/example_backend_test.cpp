@@ -2,7 +2,7 @@
 #include "tests/compute/example_backend.hpp"
 
 #include "forebay/compute/graph.hpp"
-#include "tests/compute/support.hpp"
+#include "tests/compute/test_backend.hpp"
 
 using namespace forebay;
 using namespace forebay::testing;
@@ -11,12 +11,7 @@ namespace {
 
 /// A host device that computes with the example.
 struct PlainHost {
-  PlainHost() {
-    const compute::BackendFactory before = example::use_plain_backend();
-    (void)compute::backend_of(host.device);
-    compute::register_backend(DeviceKind::host, before);
-  }
-  Host host;
+  Host host = host_with(&example::use_plain_backend);
 };
 
 }  // namespace

@@ -103,6 +103,21 @@ inline void check_lazy_before(Device& device) {
   CHECK(out.to_host<float>() == Floats{50, 100, 150});
 }
 
+inline void check_by_stream(Device& device) {
+  const Tensor x = on(device, {1, 2, 3});
+  Tensor out;
+  const Graph graph = capture(device.default_stream(), [&] { out = x + 1.0F; });
+  graph.replay();
+  CHECK(out.to_host<float>() == Floats{2, 3, 4});
+  const Stream other = device.create_stream();
+  bool ran = false;
+  CHECK_THROWS_WITH(capture(other, [&] { ran = true; }),
+                    "capture on stream " + std::to_string(other.id()) + " of " + device.id() +
+                        ": tensors work on its default_stream, " +
+                        std::to_string(device.default_stream().id()));
+  CHECK_FALSE(ran);
+}
+
 // Whatever a tensor from before a capture was, replays read and write it where it is.
 inline void check_inputs_of_every_kind(Device& device) {
   const Tensor x = on(device, {1, 2, 3});

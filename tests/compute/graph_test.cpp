@@ -34,6 +34,12 @@ TEST_CASE("what a function leaves lazy has the latest replay's value") {
   check_left_lazy(host.device);
 }
 
+TEST_CASE("a graph is captured by its stream") {
+  const Host host;
+  check_by_stream(host.device);
+  CHECK_THROWS_AS(capture(Stream(), [] {}), ClosedError);
+}
+
 TEST_CASE("equal numbers are stored together") {
   const Host host;
   check_many_numbers(host.device);

@@ -22,13 +22,29 @@ TEST_CASE("a device keeps its backend, later devices get the registered one") {
       DeviceKind::host, [](Device& /*device*/) { return std::unique_ptr<Backend>(); });
   REQUIRE(original != nullptr);
   CHECK(&backend_of(before.device) == kept);
-  const Host after;
-  const std::string message = message_of<DeviceError>([&] { (void)backend_of(after.device); });
+  Runtime runtime = Runtime::create();
+  const std::string message = message_of<DeviceError>([&] { (void)runtime.device("host"); });
   register_backend(DeviceKind::host, original);
   CHECK(contains(message, "host"));
   // Nothing was kept of the failure.
-  CHECK_NOTHROW(backend_of(after.device));
-  CHECK(backend_of(after.device).executors().back()->name() == "host");
+  CHECK(backend_of(runtime.device("host")).executors().back()->name() == "host");
+}
+
+TEST_CASE("a device has its backend from its opening on, before any tensor") {
+  static int made = 0;
+  static BackendFactory original = nullptr;
+  made = 0;
+  original = register_backend(DeviceKind::host, [](Device& device) {
+    ++made;
+    return original(device);
+  });
+  {
+    const Host host;
+    CHECK(made == 1);
+    CHECK(host.f32({1, 2}).sum().item() == 3);
+    CHECK(made == 1);
+  }
+  register_backend(DeviceKind::host, original);
 }
 
 TEST_CASE("a kind of device without a factory is an error") {

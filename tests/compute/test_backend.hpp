@@ -96,20 +96,24 @@ class ScriptedBackend final : public compute::Backend {
   std::vector<std::unique_ptr<compute::Executor>> executors_;
 };
 
-/// A host device with a scripted backend. One at a time.
-class ScriptedHost {
- public:
-  ScriptedHost() {
-    script = {};
-    const compute::BackendFactory before = compute::register_backend(
-        DeviceKind::host, [](Device& /*device*/) -> std::unique_ptr<compute::Backend> {
-          return std::make_unique<ScriptedBackend>(script);
-        });
-    (void)compute::backend_of(host.device);
-    compute::register_backend(DeviceKind::host, before);
-  }
-  static inline BackendScript script;
+/// A host device with the backend that `use` registers, which gives the factory before it.
+inline Host host_with(compute::BackendFactory (*use)()) {
+  const compute::BackendFactory before = use();
   Host host;
+  compute::register_backend(DeviceKind::host, before);
+  return host;
+}
+
+/// A host device with a scripted backend. One at a time.
+struct ScriptedHost {
+  static inline BackendScript script;
+  Host host = host_with([] {
+    script = {};
+    return compute::register_backend(DeviceKind::host,
+                                     [](Device& /*device*/) -> std::unique_ptr<compute::Backend> {
+                                       return std::make_unique<ScriptedBackend>(script);
+                                     });
+  });
 };
 
 }  // namespace forebay::testing

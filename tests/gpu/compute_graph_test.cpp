@@ -20,6 +20,7 @@ TEST_CASE("on a GPU what was lazy before a capture stays right") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;
   check_lazy_before(gpu.device);
+  check_by_stream(gpu.device);
 }
 
 TEST_CASE("on a GPU whatever a tensor was before a capture, replays read and write it") {

@@ -1,6 +1,7 @@
 #include "forebay/runtime/stream.hpp"
 
 #include "forebay/pool/error.hpp"
+#include "forebay/runtime/runtime.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
@@ -10,6 +11,7 @@ TEST_CASE("A stream of no device has no id and cannot be waited for") {
   CHECK_FALSE(static_cast<bool>(none));
   CHECK(none.id() == 0);
   CHECK(none.native() == nullptr);
+  CHECK(none.device() == nullptr);
   CHECK_THROWS_AS(none.synchronize(), ClosedError);
 }
 
@@ -39,4 +41,21 @@ TEST_CASE("Copies of a stream are one stream, which ends with the last") {
   CHECK(ends == 0);
   first = {};
   CHECK(ends == 1);
+}
+
+TEST_CASE("A stream knows its device, until that has gone") {
+  Stream own, created;
+  {
+    Runtime runtime = Runtime::create();
+    Device& device = runtime.device("host");
+    own = device.default_stream();
+    created = device.create_stream();
+    CHECK(own.device().get() == &device);
+    CHECK(created.device().get() == &device);
+    runtime.close();
+    CHECK(created.device()->closed());
+  }
+  CHECK(own.device() == nullptr);
+  CHECK(created.device() == nullptr);
+  CHECK_THROWS_AS(created.synchronize(), ClosedError);
 }

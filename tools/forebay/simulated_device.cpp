@@ -60,6 +60,7 @@ SimulatedDevice::~SimulatedDevice() { close(); }
 Stream SimulatedDevice::make_stream() {
   auto state = std::make_shared<Stream::State>();
   state->id = timeline_->add_stream();
+  state->device = weak_from_this();
   return Stream(std::move(state));
 }
 

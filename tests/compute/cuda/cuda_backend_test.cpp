@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "compute/cuda/kernel_arguments.hpp"
+#include "forebay/compute/graph.hpp"
+#include "forebay/compute/tensor.hpp"
 #include "forebay/pool/error.hpp"
+#include "runtime/runtime_impl.hpp"
 #include "tests/compute/cuda/fake_cuda.hpp"
 #include "tests/support/catch.hpp"
 
@@ -36,6 +39,37 @@ TEST_CASE("the backend says what its kernels hold, and its last executor is alwa
   CHECK(backend->executors()[0]->name() == "cuda");
   CHECK(backend->prepare(std::chrono::milliseconds(0)));  // nothing is made in the background
 }
+
+#ifdef FOREBAY_HAVE_INTERPRETER
+TEST_CASE("the interpreter is loaded when the device opens, and nothing by its first tensors") {
+  for (const bool captured : {false, true}) {
+    FakeDriver driver(FakeDriver::Options{.count_launches = true});
+    Runtime runtime = Runtime::Impl::make(
+        test::fake_config(), {[] {
+                                return std::vector<DeviceReport>{{"cuda:0", "fake", true, ""}};
+                              },
+                              [&](int index, const Config& config) {
+                                return cuda::CudaDevice::open(driver.api(), index, config);
+                              }});
+    Device& device = runtime.device("cuda:0");
+    const KernelCounters& kernels = device.counters().kernels;
+    const std::uint64_t loaded = kernels.loaded;
+    CHECK(loaded > 0);
+    for (const char* call : {"cuModuleLoadData", "cuFuncLoad"}) {
+      driver.fail(call, 1, CUDA_ERROR_NO_BINARY_FOR_GPU, true);
+    }
+    Tensor sum;
+    const auto work = [&] { sum = (empty({5}, device) + 1.0F).eval(); };
+    if (captured) {
+      (void)capture(device, work);
+    } else {
+      work();
+    }
+    CHECK(kernels.interpreted_launches == 1);
+    CHECK(kernels.loaded == loaded);
+  }
+}
+#endif
 
 TEST_CASE("a backend that is warm makes nothing for its first transfers") {
   FakeCuda cuda;

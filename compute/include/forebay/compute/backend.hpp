@@ -170,9 +170,9 @@ class Backend {
   virtual void abandon_capture(const Stream& stream) noexcept;
 };
 
-/// The backend of a device, made at first use from the registry. Throws DeviceError for a kind of
-/// device without one. Inside of a capture it is another one that records, where the device's own
-/// has no graphs.
+/// The backend of a device, made from the registry when the device is opened. Throws DeviceError
+/// for a kind of device without one. Inside of a capture it is another one that records, where the
+/// device's own has no graphs.
 [[nodiscard]] Backend& backend_of(Device& device);
 /// Serialises calls of a device's backend; tensors of the device may be used under it.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> lock_backend(Device& device);
@@ -184,7 +184,7 @@ void will_write(std::span<const Tensor> targets);
 /// Makes a backend for a device.
 using BackendFactory = std::unique_ptr<Backend> (*)(Device& device);
 /// Puts a factory in the process's registry, in place of the one for the same kind, which it
-/// returns (null if there was none). Devices that have their backend already keep it.
+/// returns (null if there was none). Devices that are open keep the one that they have.
 BackendFactory register_backend(DeviceKind kind, BackendFactory factory);
 
 }  // namespace forebay::compute

@@ -64,6 +64,9 @@ class Graph {
 /// On a device whose backend has no graphs of its own, such as the host, the same calls are kept
 /// and repeated. Throws CaptureError, DriverError, OutOfMemory, ClosedError.
 [[nodiscard]] Graph capture(Device& device, const std::function<void()>& work);
+/// The same by the stream: the default stream of its device, on which all tensors of that work.
+/// Throws CaptureError for another one, and ClosedError for a handle without a device.
+[[nodiscard]] Graph capture(const Stream& stream, const std::function<void()>& work);
 
 /// Whether this thread is inside of a capture of the device's work. Waits for one of another
 /// thread.

@@ -150,4 +150,11 @@ class Device : public std::enable_shared_from_this<Device> {
   std::vector<std::pair<std::type_index, std::shared_ptr<void>>> extensions_;  // extensions_mutex_
 };
 
+/// `made` is called with each device that a Runtime opens from now on, before anybody else has it:
+/// there a layer above makes what its first use would make otherwise (`Device::extension`). Of
+/// several functions the latest comes first. What one throws closes the device, and whoever wanted
+/// to open it gets that. REQUIRES: `made` opens no device, and stays callable until the process
+/// ends. Thread safety: any thread.
+void when_opened(void (*made)(Device& device));
+
 }  // namespace forebay

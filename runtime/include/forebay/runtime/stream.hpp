@@ -7,6 +7,8 @@
 
 namespace forebay {
 
+class Device;
+
 /// A cheap handle on a stream of a device; copies mean the same stream. The device ends it when it
 /// closes, or when the last handle of a created stream is gone.
 /// Thread safety: any thread.
@@ -18,6 +20,10 @@ class Stream {
   /// `CUstream` on a CUDA device, null on the host.
   [[nodiscard]] void* native() const noexcept {
     return state_ == nullptr ? nullptr : state_->native;
+  }
+  /// The device that it is of; null for a handle without one, and once that is gone.
+  [[nodiscard]] std::shared_ptr<Device> device() const noexcept {
+    return state_ == nullptr ? nullptr : state_->device.lock();
   }
   /// Waits until everything given to the stream is done. Throws DriverError, ClosedError.
   void synchronize() const;
@@ -32,6 +38,7 @@ class Stream {
     virtual void synchronize() const {}
     pool::StreamId id = 0;
     void* native = nullptr;
+    std::weak_ptr<Device> device;
   };
   explicit Stream(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
 
