@@ -4,12 +4,14 @@
 
 #include "forebay/pool/pool.hpp"
 #include "pool/units.hpp"
+#include "tests/pool/effort.hpp"
 #include "tests/pool/shadow.hpp"
 #include "tests/pool/world.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::Shadow;
 using forebay::pool::test::World;
 
@@ -74,6 +76,7 @@ void survive_all(const std::vector<SourceCall>& calls, bool virtual_memory, Pool
     for (const bool for_ever : {false, true}) {
       for (const Outcome outcome : {Outcome::failed, Outcome::out_of_memory}) {
         for (const std::uint64_t nth : {1, 2, 3, 4, 6, 9, 14, 30}) {
+          if (nth > by_build(30U, 30U, 4U)) break;
           INFO("call " << static_cast<int>(call) << ", nth " << nth << ", for ever " << for_ever);
           survive({call, nth, for_ever, outcome}, virtual_memory, mode);
         }

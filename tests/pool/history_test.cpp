@@ -13,8 +13,8 @@
 
 using namespace forebay;
 using namespace forebay::pool;
+using forebay::pool::test::by_build;
 using forebay::pool::test::host_allocations;
-using forebay::pool::test::kSanitised;
 using forebay::pool::test::World;
 
 TEST_CASE("a hit allocates nothing on the host") {
@@ -75,7 +75,7 @@ TEST_CASE("a pair on one stream allocates nothing, and its points become rarer a
 }
 
 TEST_CASE("after ten million operations every structure is what the live blocks alone explain") {
-  constexpr long kOperations = kSanitised ? 1'000'000 : 10'000'000;
+  constexpr long kOperations = by_build(10'000'000L, 1'000'000L, 200'000L);
   World world(World::Config{.capacity = 512 * kMiB, .immediate = true});
   std::mt19937 random(1);
   struct Block {

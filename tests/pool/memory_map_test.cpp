@@ -141,7 +141,7 @@ TEST_CASE("the map adds up whatever happens, in every mode") {
   };
   std::vector<Live> live;
   std::map<std::string, int> seen;
-  for (int i = 0; i < by_build(3000, 3000, 300); ++i) {
+  for (int i = 0; i < by_build(3000, 1000, 300); ++i) {
     const StreamId stream = 1 + random() % 3;
     if (live.size() < 60 || (live.size() < 120 && random() % 2 == 0)) {
       try {

@@ -98,7 +98,7 @@ TEST_CASE("no byte is handed on early, without buddies, slabs or either") {
     INFO("slab " << slab << ", buddy " << buddy);
     Program program(
         {.config = {.capacity = 128 * kMiB, .slab_max_block = slab, .buddy_max_block = buddy},
-         .operations = operations(100'000, 7'500),
+         .operations = operations(100'000, 4'000),
          .validated = 500},
         7);
     program.run();
@@ -137,7 +137,7 @@ TEST_CASE("no byte is handed on early when streams come and go") {
   // The timeline remembers every stream that ever was: no program is so long that it gets slow.
   constexpr std::size_t kMost = 50'000;
   for (unsigned seed = 31; seed <= 32; ++seed) {
-    const std::size_t asked = operations(2 * kMost, 7'500);
+    const std::size_t asked = operations(2 * kMost, 4'000);
     for (unsigned part = 0; part * kMost < asked; ++part) {
       INFO("seed " << seed << ", part " << part);
       Program program({.config = {.capacity = 128 * kMiB},

@@ -47,7 +47,7 @@ void recover(Stage& stage) {
 }
 
 std::uint64_t fail_each(const Scenario& scenario, bool for_ever) {
-  for (std::uint64_t nth = 1;; nth += by_build(1, 5, 40)) {
+  for (std::uint64_t nth = 1;; nth += by_build(1, 9, 40)) {
     INFO(scenario.name << ": allocation " << nth
                        << (for_ever ? " and all after it fail" : " fails"));
     ScarceMemory memory(nth, for_ever);
