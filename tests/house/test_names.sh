@@ -4,12 +4,16 @@
 set -euo pipefail
 cd "$1"
 failed=0
+declare -A known  # LAYER/NAME
+while IFS= read -r -d '' path; do
+  layer=${path#tests/} name=${path##*/}
+  known[${layer%%/*}/${name%_test.cpp}]=1
+done < <(find tests -name '*_test.cpp' -print0)
 while IFS= read -r -d '' source; do
-  layer=${source%%/*} name=$(basename "$source" .cpp)
+  layer=${source%%/*} name=${source##*/}
+  name=${name%.cpp}
   [ "$name" != main ] || continue
-  places=("tests/$layer")
-  [ ! -d tests/gpu ] || places+=(tests/gpu)
-  [ -n "$(find "${places[@]}" -name "${name}_test.cpp" 2>/dev/null)" ] ||
+  [ -n "${known[$layer/$name]:-}${known[gpu/$name]:-}" ] ||
     { echo "$source: no ${name}_test.cpp below tests/$layer"; failed=1; }
 done < <(find pool runtime compute nn tools -name '*.cpp' -not -path 'tools/examples/*' -print0 | sort -z)
 # ctest hands each name to a program whose options begin with a dash.
