@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -131,6 +132,10 @@ class Engine {
   /// What `work` enqueues becomes a recording; `earlier` may be made to hold it. Throws
   /// CaptureError inside of a capture, and what `work` throws.
   [[nodiscard]] Captured capture(const std::function<void()>& work, Recording* earlier);
+  /// Numbers that a captured function left have their value before the first replay, too, also
+  /// where none comes: writes the memory of those that are storage by now. Nobody sees a change, so
+  /// nobody is asked (`protect`). All are tried; the first error. REQUIRES: the mutex, no capture.
+  [[nodiscard]] std::exception_ptr fill(std::span<const NodeRef> numbers) noexcept;
   /// The number of the capture that is under way, 0 if none is.
   [[nodiscard]] std::uint64_t capture_number() const noexcept {
     return capture_number_.load(std::memory_order_relaxed);

@@ -1,8 +1,9 @@
 #include "forebay/compute/graph.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -70,28 +71,24 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
   Backend& target = native ? *backend_ : *recorder;
   Captured captured;
   captured.memory = std::make_unique<CaptureMemory>(device_);
-  // Numbers that the function left have their value before the first replay, too, also where none
-  // comes.
   std::vector<NodeRef> numbers;
-  const auto fill_numbers = [&] {
-    for (const NodeRef& node : numbers) {
-      if (!node->is(NodeKind::storage)) continue;
-      const Dims once = node->shape_of_base();
-      assign(view(node, once, node->strides),
-             Node::constant(device_, *this, once, node->type, node->bits), 1);
-    }
-  };
   target.begin_capture(stream);
   try {
     CaptureLog log(++captures_);
     const Capture capture(*this, log, target);
     try {
       work();
-      // What outlives the function has its value by each replay.
-      const std::vector<NodeRef> left = pending_.held();
-      std::copy_if(left.begin(), left.end(), std::back_inserter(numbers),
-                   [](const NodeRef& node) { return node->is(NodeKind::constant); });
+      // What outlives the function has its value by each replay; numbers last, which keep theirs
+      // if there is no memory for the others.
+      std::vector<NodeRef> left = pending_.held();
+      for (const NodeRef& node : left) settle(*node);
+      const auto first = std::stable_partition(left.begin(), left.end(), [](const NodeRef& node) {
+        return !node->is(NodeKind::constant);
+      });
+      numbers.assign(first, left.end());
+      left.erase(first, left.end());
       evaluate(left, kEndConsumer);
+      evaluate(numbers, kEndConsumer);
       captured.kept = log.take_kept();
       captured.written = log.take_written();
       captured.number = log.number();
@@ -101,12 +98,30 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
     }
     captured.recording = target.end_capture(stream, earlier);
   } catch (...) {
-    fill_numbers();
+    (void)fill(numbers);
     throw;
   }
   captured.memory->end();
-  fill_numbers();
+  if (const std::exception_ptr error = fill(numbers)) std::rethrow_exception(error);
   return captured;
+}
+
+std::exception_ptr Engine::fill(std::span<const NodeRef> numbers) noexcept {
+  std::exception_ptr first;
+  for (const NodeRef& node : numbers) {
+    if (!node->is(NodeKind::storage) || node->numel == 0) continue;
+    try {
+      const Storage& storage = *node->storage;
+      const Dims all{static_cast<std::int64_t>(storage.bytes() / size_of(node->type))};
+      const NodeRef value = Node::constant(device_, *this, all, node->type, node->bits);
+      Node* const root = value.get();
+      lower({.roots = {&root, 1}});
+      launch(kEndConsumer, storage.data());
+    } catch (...) {
+      if (first == nullptr) first = std::current_exception();
+    }
+  }
+  return first;
 }
 
 void Engine::settle() noexcept {
@@ -219,6 +234,7 @@ Graph capture(Device& device, const std::function<void()>& work) {
 Graph capture(const Stream& stream, const std::function<void()>& work) {
   const std::shared_ptr<Device> device = stream.device();
   if (device == nullptr) throw ClosedError("capture on a stream without a device");
+  device->require_open();
   if (const Stream& own = device->default_stream(); stream.id() != own.id()) {
     throw CaptureError("capture on stream " + std::to_string(stream.id()) + " of " + device->id() +
                        ": tensors work on its default_stream, " + std::to_string(own.id()));

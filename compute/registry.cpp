@@ -1,9 +1,12 @@
 #include "compute/registry.hpp"
 
 #include <array>
+#include <atomic>
+#include <exception>
 
 #include "compute/engine.hpp"
 #include "compute/host/host_backend.hpp"
+#include "forebay/runtime/log.hpp"
 #ifdef FOREBAY_HAVE_CUDA
 #include "compute/cuda/cuda_backend.hpp"
 #endif
@@ -11,44 +14,38 @@
 namespace forebay::compute {
 namespace {
 
-struct Registry {
-  std::mutex mutex;
-  std::array<BackendFactory, 3> factories{
-      // mutex; by DeviceKind
-      &make_host_backend,
+// By DeviceKind. Without a lock, which a forked child could find locked.
+constinit std::array<std::atomic<BackendFactory>, 3> factories{
+    &make_host_backend,
 #ifdef FOREBAY_HAVE_CUDA
-      &make_cuda_backend,
+    &make_cuda_backend,
 #else
-      nullptr,
+    nullptr,
 #endif
-      nullptr,  // nothing computes on a simulated device
-  };
-
-  static Registry& instance() {
-    static Registry registry;
-    return registry;
-  }
+    nullptr,  // nothing computes on a simulated device
 };
 
-BackendFactory factory_of(DeviceKind kind) {
-  Registry& registry = Registry::instance();
-  const std::lock_guard lock(registry.mutex);
-  return registry.factories.at(static_cast<std::size_t>(kind));
+std::atomic<BackendFactory>& factory_of(DeviceKind kind) {
+  return factories.at(static_cast<std::size_t>(kind));
 }
 
-/// A device that is opened gets its backend at once, which loads its kernels, so that neither a
-/// first tensor nor a capture pays for it.
+/// A device that is opened gets its backend at once, which loads the interpreter, so that neither a
+/// first tensor nor a capture pays for it. Memory can be had from a device that cannot compute.
 void make_engine(Device& device) {
-  if (factory_of(device.info().kind) != nullptr) (void)Engine::of(device);
+  if (factory_of(device.info().kind) == nullptr) return;
+  try {
+    (void)Engine::of(device);
+  } catch (const std::exception& error) {
+    log(LogLevel::warn,
+        device.id() + " is opened, but its first tensor has to try again: " + error.what());
+  }
 }
 [[maybe_unused]] const bool kToldOfDevices = (when_opened(&make_engine), true);
 
 }  // namespace
 
 BackendFactory register_backend(DeviceKind kind, BackendFactory factory) {
-  Registry& registry = Registry::instance();
-  const std::lock_guard lock(registry.mutex);
-  return std::exchange(registry.factories.at(static_cast<std::size_t>(kind)), factory);
+  return factory_of(kind).exchange(factory);
 }
 
 std::unique_ptr<Backend> make_backend(Device& device) {

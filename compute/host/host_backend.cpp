@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "compute/convert.hpp"
 #include "compute/host/host_executor.hpp"
@@ -20,9 +21,7 @@ class HostBackend final : public Backend {
  public:
   explicit HostBackend(Device& device) : threads_(device.config().host_threads) {
     executors_.push_back(std::make_unique<host::HostExecutor>(threads_, device.counters().kernels));
-    if (openblas_set_num_threads != nullptr && device.config().host_threads != 0) {
-      openblas_set_num_threads(static_cast<int>(device.config().host_threads));
-    }
+    blas_threads_ = static_cast<int>(device.config().host_threads);
   }
 
   [[nodiscard]] Limits limits() const noexcept override { return {}; }
@@ -36,6 +35,9 @@ class HostBackend final : public Backend {
       throw ShapeError("matmul on the host takes extents up to 2^31 - 1, not m " +
                        std::to_string(args.m) + ", n " + std::to_string(args.n) + ", k " +
                        std::to_string(args.k));
+    }
+    if (blas_threads_ != 0 && openblas_set_num_threads != nullptr) {
+      openblas_set_num_threads(std::exchange(blas_threads_, 0));
     }
     const auto order = [](bool transposed) { return transposed ? CblasTrans : CblasNoTrans; };
     cblas_sgemm(CblasRowMajor, order(args.a_transposed), order(args.b_transposed),
@@ -77,6 +79,7 @@ class HostBackend final : public Backend {
   }
 
   host::Threads threads_;
+  int blas_threads_ = 0;  // the process's, not yet set: a device may be opened without multiplying
   std::vector<std::unique_ptr<Executor>> executors_;
 };
 

@@ -160,7 +160,7 @@ class PlainBackend final : public Backend {
   std::vector<std::unique_ptr<Executor>> executors_;
 };
 
-/// Devices of the host that are used from now on compute with it; returns what they had before.
+/// Devices of the host that are opened from now on compute with it; returns what they had before.
 inline BackendFactory use_plain_backend() {
   return register_backend(DeviceKind::host, [](Device& /*device*/) -> std::unique_ptr<Backend> {
     return std::make_unique<PlainBackend>();

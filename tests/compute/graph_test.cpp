@@ -35,8 +35,12 @@ TEST_CASE("what a function leaves lazy has the latest replay's value") {
 }
 
 TEST_CASE("a graph is captured by its stream") {
-  const Host host;
+  Host host;
   check_by_stream(host.device);
+  const Stream own = host.device.default_stream(), created = host.device.create_stream();
+  host.runtime.close();
+  CHECK_THROWS_AS(capture(own, [] {}), ClosedError);
+  CHECK_THROWS_AS(capture(created, [] {}), ClosedError);
   CHECK_THROWS_AS(capture(Stream(), [] {}), ClosedError);
 }
 
@@ -65,6 +69,36 @@ TEST_CASE("numbers that a function leaves keep their value if there is no memory
     CHECK(last.to_host<float>() == Floats(3, 7));
     graph.replay();
     CHECK((x + 1.0F).item() == 2);
+  }
+}
+
+TEST_CASE("numbers that a function leaves are right for what reads them, also if memory ran out") {
+  const Host host;
+  const Tensor x = host.f32({1, 2, 3});
+  constexpr std::int64_t kHuge = std::int64_t{1} << 45;
+  Tensor first, last, huge, sum;
+  CHECK_THROWS_AS(capture(host.device,
+                          [&] {
+                            first = full({3}, 7.0F, host.device);
+                            huge = x.reshape({3, 1}).broadcast_to({3, kHuge}) + 1.0F;
+                            sum = x.broadcast_to({5, 3}) + first;
+                          }),
+                  OutOfMemory);
+  CHECK(first.to_host<float>() == Floats(3, 7));
+  CHECK(sum.to_host<float>() == Floats{8, 9, 10, 8, 9, 10, 8, 9, 10, 8, 9, 10, 8, 9, 10});
+  for (const bool constant : {false, true}) {
+    huge = sum = Tensor();  // or the capture would begin by computing them
+    CHECK_THROWS_AS(capture(host.device,
+                            [&] {
+                              first = full({1}, 7.0F, host.device);
+                              last = full({5}, 8.0F, host.device);
+                              huge = constant ? zeros({kHuge}, host.device)
+                                              : narrow(x, 0, 0, 1).broadcast_to({kHuge}) + first;
+                              sum = x + first;
+                            }),
+                    OutOfMemory);
+    CHECK(first.to_host<float>() == Floats{7});
+    CHECK(last.to_host<float>() == Floats(5, 8));
   }
 }
 

@@ -170,9 +170,10 @@ class Backend {
   virtual void abandon_capture(const Stream& stream) noexcept;
 };
 
-/// The backend of a device, made from the registry when the device is opened. Throws DeviceError
-/// for a kind of device without one. Inside of a capture it is another one that records, where the
-/// device's own has no graphs.
+/// The backend of a device, made from the registry when a Runtime opens the device, or else at
+/// first use. Throws DeviceError for a kind of device without one, what the factory throws,
+/// ClosedError. Inside of a capture it is another one that records, where the device's own has no
+/// graphs.
 [[nodiscard]] Backend& backend_of(Device& device);
 /// Serialises calls of a device's backend; tensors of the device may be used under it.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> lock_backend(Device& device);
@@ -181,10 +182,13 @@ class Backend {
 /// it sees what was there before. `assign` does it by itself. Throws what evaluating throws.
 void will_write(std::span<const Tensor> targets);
 
-/// Makes a backend for a device.
+/// Makes a backend for a device. It is called inside of `Runtime::device` and may not call that.
+/// Where it throws or gives null, the device is opened all the same, one line is logged, and the
+/// first tensor tries again.
 using BackendFactory = std::unique_ptr<Backend> (*)(Device& device);
 /// Puts a factory in the process's registry, in place of the one for the same kind, which it
-/// returns (null if there was none). Devices that are open keep the one that they have.
+/// returns (null if there was none). Devices that have their backend keep it. Thread safety: any
+/// thread.
 BackendFactory register_backend(DeviceKind kind, BackendFactory factory);
 
 }  // namespace forebay::compute

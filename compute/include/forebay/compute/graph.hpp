@@ -47,12 +47,12 @@ class Graph {
 };
 
 /// Runs `work`, whose tensors' launches become a graph instead of being done. Nothing is computed
-/// until the first replay: until then, tensors that `work` made have no value, but for numbers.
-/// Expressions and constants that somebody holds are computed before the capture begins, so that
-/// every tensor from before it is memory, which replays read and write (OutOfMemory where that does
-/// not fit, as `zeros` of any shape takes none before); and what somebody holds of
-/// those that `work` made is computed by each replay. Other threads that use tensors of the device
-/// wait meanwhile.
+/// until the first replay: until then, tensors that `work` made have no value, but for numbers
+/// (zeros, full) that it leaves and does not compute itself (eval, data). Expressions and constants
+/// that somebody holds are computed before the capture begins, so that every tensor from before it
+/// is memory, which replays read and write (OutOfMemory where that does not fit, as `zeros` of any
+/// shape takes none before); and what somebody holds of those that `work` made is computed by each
+/// replay. Other threads that use tensors of the device wait meanwhile.
 ///
 /// What needs a value at once cannot be captured and throws CaptureError: item, to_host,
 /// copy_to_host, from_host, Adam's first step for a parameter, replays, another capture, and data
@@ -65,7 +65,8 @@ class Graph {
 /// and repeated. Throws CaptureError, DriverError, OutOfMemory, ClosedError.
 [[nodiscard]] Graph capture(Device& device, const std::function<void()>& work);
 /// The same by the stream: the default stream of its device, on which all tensors of that work.
-/// Throws CaptureError for another one, and ClosedError for a handle without a device.
+/// Throws CaptureError for another one, and ClosedError for a handle without a device, before
+/// anything else.
 [[nodiscard]] Graph capture(const Stream& stream, const std::function<void()>& work);
 
 /// Whether this thread is inside of a capture of the device's work. Waits for one of another

@@ -153,8 +153,8 @@ class Device : public std::enable_shared_from_this<Device> {
 /// `made` is called with each device that a Runtime opens from now on, before anybody else has it:
 /// there a layer above makes what its first use would make otherwise (`Device::extension`). Of
 /// several functions the latest comes first. What one throws closes the device, and whoever wanted
-/// to open it gets that. REQUIRES: `made` opens no device, and stays callable until the process
-/// ends. Thread safety: any thread.
+/// to open it gets that. REQUIRES: `made` calls nothing of a Runtime, which is locked meanwhile,
+/// and stays callable until the process ends. Throws bad_alloc. Thread safety: any thread.
 void when_opened(void (*made)(Device& device));
 
 }  // namespace forebay

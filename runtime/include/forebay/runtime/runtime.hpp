@@ -28,7 +28,8 @@ class Runtime {
   [[nodiscard]] static Runtime create(const Config& config = {});
 
   /// "host", "cuda" (the first), "cuda:N", or "auto": the first usable CUDA device, else the host.
-  /// Opens it at first use. Throws DeviceError saying what is there instead, ClosedError.
+  /// Opens it at first use. Throws DeviceError saying what is there instead, ClosedError, and what
+  /// functions of `when_opened` throw, which leaves the device closed.
   [[nodiscard]] Device& device(std::string_view id = "auto");
   /// What can be found on this machine, without opening a context; never throws for a missing
   /// driver.
