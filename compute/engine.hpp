@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -134,8 +133,8 @@ class Engine {
   [[nodiscard]] Captured capture(const std::function<void()>& work, Recording* earlier);
   /// Numbers that a captured function left have their value before the first replay, too, also
   /// where none comes: writes the memory of those that are storage by now. Nobody sees a change, so
-  /// nobody is asked (`protect`). All are tried; the first error. REQUIRES: the mutex, no capture.
-  [[nodiscard]] std::exception_ptr fill(std::span<const NodeRef> numbers) noexcept;
+  /// nobody is asked (`protect`). REQUIRES: the mutex, no capture.
+  void fill(std::span<const NodeRef> numbers);
   /// The number of the capture that is under way, 0 if none is.
   [[nodiscard]] std::uint64_t capture_number() const noexcept {
     return capture_number_.load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 #include "forebay/compute/graph.hpp"
 
 #include <algorithm>
-#include <exception>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,17 +78,11 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
     const Capture capture(*this, log, target);
     try {
       work();
-      // What outlives the function has its value by each replay; numbers last, which keep theirs
-      // if there is no memory for the others.
-      std::vector<NodeRef> left = pending_.held();
-      for (const NodeRef& node : left) settle(*node);
-      const auto first = std::stable_partition(left.begin(), left.end(), [](const NodeRef& node) {
-        return !node->is(NodeKind::constant);
-      });
-      numbers.assign(first, left.end());
-      left.erase(first, left.end());
+      // What outlives the function has its value by each replay.
+      const std::vector<NodeRef> left = pending_.held();
+      std::copy_if(left.begin(), left.end(), std::back_inserter(numbers),
+                   [](const NodeRef& node) { return node->is(NodeKind::constant); });
       evaluate(left, kEndConsumer);
-      evaluate(numbers, kEndConsumer);
       captured.kept = log.take_kept();
       captured.written = log.take_written();
       captured.number = log.number();
@@ -98,30 +92,28 @@ Captured Engine::capture(const std::function<void()>& work, Recording* earlier) 
     }
     captured.recording = target.end_capture(stream, earlier);
   } catch (...) {
-    (void)fill(numbers);
+    try {
+      fill(numbers);
+    } catch (...) {  // what happened first is said
+    }
     throw;
   }
   captured.memory->end();
-  if (const std::exception_ptr error = fill(numbers)) std::rethrow_exception(error);
+  fill(numbers);
   return captured;
 }
 
-std::exception_ptr Engine::fill(std::span<const NodeRef> numbers) noexcept {
-  std::exception_ptr first;
+void Engine::fill(std::span<const NodeRef> numbers) {
   for (const NodeRef& node : numbers) {
     if (!node->is(NodeKind::storage) || node->numel == 0) continue;
-    try {
-      const Storage& storage = *node->storage;
-      const Dims all{static_cast<std::int64_t>(storage.bytes() / size_of(node->type))};
-      const NodeRef value = Node::constant(device_, *this, all, node->type, node->bits);
-      Node* const root = value.get();
-      lower({.roots = {&root, 1}});
-      launch(kEndConsumer, storage.data());
-    } catch (...) {
-      if (first == nullptr) first = std::current_exception();
-    }
+    // All of it, as views of numbers that nobody else sees share what they lie in.
+    const Storage& storage = *node->storage;
+    const Dims all{static_cast<std::int64_t>(storage.bytes() / size_of(node->type))};
+    const NodeRef value = Node::constant(device_, *this, all, node->type, node->bits);
+    Node* const root = value.get();
+    lower({.roots = {&root, 1}});
+    launch(kEndConsumer, storage.data());
   }
-  return first;
 }
 
 void Engine::settle() noexcept {

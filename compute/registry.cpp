@@ -25,6 +25,8 @@ constinit std::array<std::atomic<BackendFactory>, 3> factories{
     nullptr,  // nothing computes on a simulated device
 };
 
+static_assert(std::atomic<BackendFactory>::is_always_lock_free);
+
 std::atomic<BackendFactory>& factory_of(DeviceKind kind) {
   return factories.at(static_cast<std::size_t>(kind));
 }

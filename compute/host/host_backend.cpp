@@ -19,9 +19,10 @@ namespace {
 
 class HostBackend final : public Backend {
  public:
-  explicit HostBackend(Device& device) : threads_(device.config().host_threads) {
+  explicit HostBackend(Device& device)
+      : threads_(device.config().host_threads),
+        blas_threads_(static_cast<int>(device.config().host_threads)) {
     executors_.push_back(std::make_unique<host::HostExecutor>(threads_, device.counters().kernels));
-    blas_threads_ = static_cast<int>(device.config().host_threads);
   }
 
   [[nodiscard]] Limits limits() const noexcept override { return {}; }
@@ -79,7 +80,7 @@ class HostBackend final : public Backend {
   }
 
   host::Threads threads_;
-  int blas_threads_ = 0;  // the process's, not yet set: a device may be opened without multiplying
+  int blas_threads_;  // what the first product sets for the process; 0 for nothing
   std::vector<std::unique_ptr<Executor>> executors_;
 };
 

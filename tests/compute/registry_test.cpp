@@ -1,6 +1,7 @@
 #include "compute/registry.hpp"
 
 #include "tests/compute/test_backend.hpp"
+#include "tests/support/forked.hpp"
 
 using namespace forebay;
 using namespace forebay::compute;
@@ -32,6 +33,20 @@ TEST_CASE("a device keeps its backend, later devices get the registered one") {
   // Nothing was kept of the failure.
   CHECK_NOTHROW(backend_of(after.device));
   CHECK(backend_of(after.device).executors().back()->name() == "host");
+}
+
+TEST_CASE("a device whose backend cannot be made says so when it is opened") {
+  const auto ended = test::in_child([] {
+    register_backend(DeviceKind::host, [](Device& /*device*/) -> std::unique_ptr<Backend> {
+      throw OutOfMemory("no room", "for kernels");
+    });
+    const Host host;
+    return 0;
+  });
+  CHECK(ended.code == 0);
+  CHECK(contains(ended.err,
+                 "forebay warning: host is opened, but its first tensor has to try again"));
+  CHECK(contains(ended.err, "no room"));
 }
 
 TEST_CASE("a device has its backend from its opening on, before any tensor") {

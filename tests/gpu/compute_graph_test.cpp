@@ -23,6 +23,13 @@ TEST_CASE("on a GPU what was lazy before a capture stays right") {
   check_by_stream(gpu.device);
 }
 
+TEST_CASE("on a GPU numbers that a function leaves are right if memory ran out") {
+  FOREBAY_REQUIRE_DEVICE();
+  GpuCompute gpu;
+  check_numbers_without_memory(gpu.device);
+  check_readers_without_memory(gpu.device);
+}
+
 TEST_CASE("on a GPU whatever a tensor was before a capture, replays read and write it") {
   FOREBAY_REQUIRE_DEVICE();
   GpuCompute gpu;

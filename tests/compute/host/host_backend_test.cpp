@@ -1,8 +1,12 @@
 #include "compute/host/host_backend.hpp"
 
+#include <cstdio>
 #include <limits>
 
 #include "tests/compute/support.hpp"
+
+extern "C" [[gnu::weak]] void openblas_set_num_threads(int count);
+extern "C" [[gnu::weak]] int openblas_get_num_threads();
 
 using namespace forebay;
 using namespace forebay::compute;
@@ -28,6 +32,24 @@ TEST_CASE("transfers and copies") {
   CHECK(back == target);
   backend->copy(back.data(), back.data() + 1, 8, stream);
   CHECK(back == std::vector<float>{1, 1, -2});
+}
+
+TEST_CASE("OpenBLAS gets its threads from the first product, not from a device that opens") {
+  if (openblas_get_num_threads == nullptr || openblas_set_num_threads == nullptr) {
+    std::puts("SKIPPED: this CBLAS is not OpenBLAS");
+    return;
+  }
+  const int before = openblas_get_num_threads();
+  Config config;
+  config.host_threads = before == 1 ? 2 : 1;
+  const Host host(config);
+  CHECK(openblas_get_num_threads() == before);
+  const Tensor one = host.f32({1}, {1, 1});
+  CHECK(matmul(one, one).item() == 1);
+  CHECK(openblas_get_num_threads() == static_cast<int>(config.host_threads));
+  openblas_set_num_threads(before);
+  CHECK(matmul(one, one).item() == 1);
+  CHECK(openblas_get_num_threads() == before);
 }
 
 TEST_CASE("matrices beyond what CBLAS can count are refused") {

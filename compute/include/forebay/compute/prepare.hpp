@@ -8,7 +8,7 @@
 namespace forebay {
 
 /// Makes what the first pass would make otherwise (on a CUDA device the pinned ring of transfers,
-/// some 20 ms, 1/128 of the memory that the pool may hold, and what every tensor needs). Then waits
+/// some 20 ms, and 1/128 of the memory that the pool may hold). Then waits
 /// until every program that the device has run and still knows has its kernel, and that by tiles
 /// for the transposed inputs with which it has run, so that a graph
 /// captures kernels instead of the interpreter: one compilation, some 0.1 s, for each that has
